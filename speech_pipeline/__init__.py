@@ -1,0 +1,1 @@
+"""Speech pipeline: Whisper transcription, speculative decoding and speaker diarization around one core."""

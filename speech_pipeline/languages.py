@@ -1,0 +1,48 @@
+"""Languages as people write them, and the codes Whisper knows them by."""
+
+import re
+from functools import cache
+
+_ALIASES = {
+    "cmn": "zh", "fil": "tl", "in": "id", "iw": "he", "jv": "jw", "mo": "ro", "nb": "no",
+    "deu": "de", "ger": "de", "eng": "en", "fra": "fr", "fre": "fr", "ita": "it", "jpn": "ja", "kor": "ko",
+    "por": "pt", "rus": "ru", "spa": "es", "zho": "zh", "chi": "zh",
+}  # fmt: skip
+"""Codes in use (retired ones, macro-languages, ISO 639-2 of the large languages) that Whisper has under another code."""
+
+
+def language_code(language: str) -> str:
+    """The code Whisper uses for a language.
+
+    Args:
+        language: an ISO 639 code, an English name, a BCP 47 tag or a POSIX locale, in any case: ``EN``, ``english``,
+            ``pt-BR``, ``zh_CN``, ``de_DE.UTF-8``, ``<|fr|>``.
+
+    Returns:
+        A code such as ``en``, ``pt`` or ``yue``.
+
+    Raises:
+        ValueError: the language is unknown to Whisper.
+    """
+    names = _codes_by_name()
+    wanted = language.strip().lower().removeprefix("<|").removesuffix("|>").strip()
+    for candidate in (wanted, re.split(r"[-_.@]", wanted, maxsplit=1)[0]):
+        code = _ALIASES.get(candidate, candidate)
+        if code in names.values():
+            return code
+        if candidate in names:
+            return names[candidate]
+    raise ValueError("must be a language Whisper knows, as a code ('en'), a name ('english') or a tag ('pt-BR')")
+
+
+def language_name(code: str) -> str:
+    """The English name, in lower case, of a code that :func:`language_code` returned."""
+    return next(name for name, known in _codes_by_name().items() if known == code)
+
+
+@cache
+def _codes_by_name() -> dict[str, str]:
+    # transformers takes seconds to import, so that a command that needs no model does without it.
+    from transformers.models.whisper.tokenization_whisper import TO_LANGUAGE_CODE
+
+    return dict(TO_LANGUAGE_CODE)

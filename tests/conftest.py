@@ -1,0 +1,42 @@
+"""Fixtures that several test modules share: recordings and models."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from config import ModelSettings
+from speech_pipeline.errors import SpeechError
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Folder of real recordings with references, beside the repository."""
+    folder = REPOSITORY.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the shared recordings are not on this machine")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def sample_call() -> Path:
+    """A 30 s telephone call of two speakers, from pyannote.audio's own wheel; sample.rttm and sample.stm lie beside it."""
+    spec = importlib.util.find_spec("pyannote.audio")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent / "sample" / "sample.wav"
+
+
+@pytest.fixture(scope="session")
+def starter_dir() -> Path:
+    """Folder of the installed starter models; they are fetched when they are not there yet."""
+    from speech_pipeline import starter
+
+    directory = ModelSettings.from_environment().starter_dir
+    try:
+        starter.install(directory)
+    except SpeechError as error:
+        pytest.skip(f"the starter models cannot be installed: {error}")
+    return directory
