@@ -40,6 +40,11 @@ def language_name(code: str) -> str:
     return next(name for name, known in _codes_by_name().items() if known == code)
 
 
+def language_codes() -> tuple[str, ...]:
+    """Codes of all languages a Whisper model may know."""
+    return tuple(dict.fromkeys(_codes_by_name().values()))
+
+
 @cache
 def _codes_by_name() -> dict[str, str]:
     # transformers takes seconds to import, so that a command that needs no model does without it.

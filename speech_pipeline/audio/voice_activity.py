@@ -1,0 +1,131 @@
+"""Where somebody speaks: Silero VAD over a whole recording."""
+
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+
+from speech_pipeline.errors import ModelUnavailable
+
+FRAME_SAMPLES = 512
+"""Samples of one frame at 16 kHz."""
+
+FRAME_S = FRAME_SAMPLES / 16_000
+"""Length of one frame in seconds: 32 ms."""
+
+_CONTEXT_SAMPLES = 64
+_BLOCK_FRAMES = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceActivity:
+    """Speech in one recording.
+
+    Attributes:
+        probabilities: float32 [frames], the probability of speech in each frame of 32 ms.
+        regions: (start, end) in seconds of stretches with speech, padded, in order, without overlap.
+    """
+
+    probabilities: NDArray[np.float32]
+    regions: tuple[tuple[float, float], ...]
+
+
+class VoiceActivityDetector:
+    """Silero VAD (MIT licence, model of the ``silero-vad`` package) on onnxruntime.
+
+    The thresholds follow silero-vad's own defaults; padding and pauses are chosen for recognition, where a lost word
+    costs more than a little silence.
+    """
+
+    def __init__(
+        self,
+        *,
+        threshold: float = 0.5,
+        end_threshold: float = 0.35,
+        min_speech_s: float = 0.1,
+        min_pause_s: float = 0.3,
+        padding_s: float = 0.25,
+    ) -> None:
+        """Load the model.
+
+        Args:
+            threshold: a frame above it starts speech.
+            end_threshold: a frame below it may end speech.
+            min_speech_s: shorter speech is dropped, in seconds.
+            min_pause_s: shorter pauses do not end speech, in seconds.
+            padding_s: silence kept at both ends of speech, in seconds.
+
+        Raises:
+            ModelUnavailable: the ``silero-vad`` package is not installed.
+        """
+        self._threshold = threshold
+        self._end_threshold = end_threshold
+        self._min_speech_s = min_speech_s
+        self._min_pause_s = min_pause_s
+        self._padding_s = padding_s
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        self._session = onnxruntime.InferenceSession(str(_model_file()), options, providers=["CPUExecutionProvider"])
+
+    def detect(self, samples: NDArray[np.float32]) -> VoiceActivity:
+        """Find speech in ``samples``: float32 [n], mono, 16 kHz."""
+        probabilities = self._probabilities(samples)
+        return VoiceActivity(probabilities, tuple(self._regions(probabilities, len(samples) / 16_000)))
+
+    def _probabilities(self, samples: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Run the model over all frames; each sees the last 64 samples of the frame before it."""
+        frames = -(-len(samples) // FRAME_SAMPLES)
+        hidden = np.zeros((1, 1, 128), np.float32)
+        cell = np.zeros((1, 1, 128), np.float32)
+        blocks = []
+        for first in range(0, frames, _BLOCK_FRAMES):
+            last = min(first + _BLOCK_FRAMES, frames)
+            begin = first * FRAME_SAMPLES - _CONTEXT_SAMPLES
+            block = np.zeros((last - first) * FRAME_SAMPLES + _CONTEXT_SAMPLES, np.float32)
+            heard = samples[max(begin, 0) : last * FRAME_SAMPLES]
+            offset = max(-begin, 0)
+            block[offset : offset + len(heard)] = heard
+            inputs = np.lib.stride_tricks.sliding_window_view(block, FRAME_SAMPLES + _CONTEXT_SAMPLES)[::FRAME_SAMPLES]
+            output, hidden, cell = self._session.run(
+                None, {"input": np.ascontiguousarray(inputs), "h": hidden, "c": cell}
+            )
+            blocks.append(output.reshape(-1))
+        return np.concatenate(blocks) if blocks else np.zeros(0, np.float32)
+
+    def _regions(self, probabilities: NDArray[np.float32], duration: float) -> list[tuple[float, float]]:
+        """Hysteresis between the two thresholds, then pauses, minimum length and padding."""
+        speech: list[list[float]] = []
+        start: float | None = None
+        for frame, probability in enumerate(probabilities):
+            if start is None and probability >= self._threshold:
+                start = frame * FRAME_S
+            elif start is not None and probability < self._end_threshold:
+                speech.append([start, frame * FRAME_S])
+                start = None
+        if start is not None:
+            speech.append([start, duration])
+        joined: list[list[float]] = []
+        for region in speech:
+            if joined and region[0] - joined[-1][1] < self._min_pause_s:
+                joined[-1][1] = region[1]
+            else:
+                joined.append(region)
+        kept = [region for region in joined if region[1] - region[0] >= self._min_speech_s]
+        padded = [[max(0.0, a - self._padding_s), min(duration, b + self._padding_s)] for a, b in kept]
+        for left, right in zip(padded, padded[1:], strict=False):
+            if left[1] > right[0]:
+                left[1] = right[0] = (left[1] + right[0]) / 2
+        return [(start, end) for start, end in padded]
+
+
+def _model_file() -> Path:
+    """The ONNX file, found without importing ``silero_vad``, whose import sets torch to one thread for the process."""
+    spec = importlib.util.find_spec("silero_vad")
+    if spec is None or not spec.submodule_search_locations:
+        raise ModelUnavailable("Voice activity detection needs the package silero-vad; install requirements.txt.")
+    return Path(spec.submodule_search_locations[0]) / "data" / "silero_vad_16k_sequence.onnx"

@@ -1,0 +1,1 @@
+"""Speech to words: windows, Whisper decoding, guards against hallucination, and the alignment of words to time."""

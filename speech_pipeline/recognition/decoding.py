@@ -1,0 +1,88 @@
+"""Encoder output and prompts to token ids: greedy, beam search, sampling and assisted decoding."""
+
+import copy
+
+import torch
+from torch import Tensor
+from transformers import GenerationConfig, GenerationMixin, PreTrainedModel, WhisperForConditionalGeneration
+from transformers.modeling_outputs import BaseModelOutput
+
+MAX_NEW_TOKENS = 224
+"""Most tokens of one window: half of the decoder's positions, as in openai/whisper."""
+
+TOKENS_PER_SECOND = 16
+"""More text than this per second of audio is not speech; it bounds what a repetition can cost."""
+
+_SEED = 0
+
+
+def decode(
+    model: WhisperForConditionalGeneration,
+    encoder_states: Tensor,
+    prompts: Tensor,
+    *,
+    max_new_tokens: int,
+    temperature: float = 0.0,
+    num_beams: int = 1,
+    assistant: PreTrainedModel | None = None,
+    features: Tensor | None = None,
+) -> list[list[int]]:
+    """Write what the rows say.
+
+    Args:
+        model: the Whisper model.
+        encoder_states: [rows, frames, width], in the model's dtype.
+        prompts: int64 [rows, prompt tokens]; rows may differ in language but not in length.
+        max_new_tokens: most tokens of a row, the end token included.
+        temperature: 0 takes the likeliest token or beam; above 0 samples, with a seed of its own.
+        num_beams: beams of a search at temperature 0.
+        assistant: a smaller model that proposes tokens; the result is the same as without it. One row only.
+        features: [rows, mel bins, frames], what a sequence-to-sequence assistant encodes for itself.
+
+    Returns:
+        Token ids of each row, without prompt, end token and padding.
+    """
+    config = _generation_config(model.generation_config)
+    config.max_new_tokens = min(max_new_tokens, model.config.max_target_positions - prompts.shape[1])
+    config.do_sample = temperature > 0
+    config.temperature = temperature if temperature > 0 else None
+    config.num_beams = num_beams if temperature == 0 else 1
+    options: dict[str, object] = {"encoder_outputs": BaseModelOutput(last_hidden_state=encoder_states)}
+    if assistant is not None and temperature == 0:
+        options["assistant_model"] = assistant
+        if features is not None:
+            options["input_features"] = features
+    # WhisperForConditionalGeneration.generate adds its own long-form loop, prompt and guards around this one.
+    with torch.random.fork_rng(devices=_random_devices(model), enabled=config.do_sample):
+        if config.do_sample:
+            torch.manual_seed(_SEED)
+        sequences = GenerationMixin.generate(model, decoder_input_ids=prompts, generation_config=config, **options)
+    return [_until(row[prompts.shape[1] :].tolist(), config.eos_token_id) for row in sequences]
+
+
+def max_new_tokens(duration_s: float) -> int:
+    """Most tokens to expect of a window of ``duration_s`` seconds."""
+    return min(MAX_NEW_TOKENS, 32 + int(duration_s * TOKENS_PER_SECOND))
+
+
+def _generation_config(source: GenerationConfig) -> GenerationConfig:
+    """The parts of a model's generation config that hold for every request."""
+    end = source.eos_token_id[0] if isinstance(source.eos_token_id, list) else source.eos_token_id
+    return GenerationConfig(
+        bos_token_id=source.bos_token_id,
+        eos_token_id=end,
+        pad_token_id=source.pad_token_id if source.pad_token_id is not None else end,
+        decoder_start_token_id=source.decoder_start_token_id,
+        suppress_tokens=copy.copy(source.suppress_tokens) or None,
+        begin_suppress_tokens=copy.copy(getattr(source, "begin_suppress_tokens", None)) or None,
+        return_dict_in_generate=False,
+        use_cache=True,
+    )
+
+
+def _random_devices(model: PreTrainedModel) -> list[torch.device]:
+    return [model.device] if model.device.type == "cuda" else []
+
+
+def _until(ids: list[int], end: int) -> list[int]:
+    return ids[: ids.index(end)] if end in ids else ids

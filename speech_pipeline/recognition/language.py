@@ -1,0 +1,58 @@
+"""Which language a recording is in, by a vote of its windows."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from transformers import WhisperForConditionalGeneration
+
+from speech_pipeline.recognition.vocabulary import Vocabulary
+
+SURE = 0.7
+"""A window at least this sure of its language keeps it, whatever the rest of the recording is in."""
+
+
+def first_step(
+    model: WhisperForConditionalGeneration, vocabulary: Vocabulary, encoder_states: Tensor
+) -> tuple[list[dict[str, float]], list[float]]:
+    """Languages and silence, from the decoder's first step.
+
+    Args:
+        model: the Whisper model.
+        vocabulary: its special tokens.
+        encoder_states: [rows, frames, width], in the model's dtype.
+
+    Returns:
+        For each row the probability of each language (empty for an English-only model), and the probability that
+        nobody speaks.
+    """
+    start = torch.full((len(encoder_states), 1), vocabulary.start, device=encoder_states.device)
+    decoder = model.get_decoder()
+    hidden = decoder(input_ids=start, encoder_hidden_states=encoder_states, use_cache=False).last_hidden_state
+    logits = model.proj_out(hidden[:, -1]).float()
+    probabilities = logits.softmax(dim=-1)
+    silence = probabilities[:, vocabulary.no_speech].tolist() if vocabulary.no_speech else [0.0] * len(logits)
+    if not vocabulary.languages:
+        return [{} for _ in silence], silence
+    ids = torch.tensor(list(vocabulary.languages.values()), device=logits.device)
+    among = logits[:, ids].softmax(dim=-1).tolist()
+    return [dict(zip(vocabulary.languages, row, strict=True)) for row in among], silence
+
+
+def vote(ballots: Sequence[tuple[dict[str, float], float]]) -> str:
+    """The language most of the speech is in.
+
+    Args:
+        ballots: for each window the probability of each language, and the window's weight (its seconds of speech).
+    """
+    totals: dict[str, float] = {}
+    for probabilities, weight in ballots:
+        for language, probability in probabilities.items():
+            totals[language] = totals.get(language, 0.0) + probability * weight
+    return max(totals, key=lambda language: totals[language])
+
+
+def window_language(probabilities: dict[str, float], elected: str) -> str:
+    """The language to decode a window in: its own where it is sure of one, else the elected one."""
+    own = max(probabilities, key=lambda language: probabilities[language])
+    return own if probabilities[own] >= SURE else elected
