@@ -4,7 +4,7 @@ The method is that of openai/whisper's word times (https://github.com/openai/whi
 its own over finished text, so that decoding stays the same whether times are wanted or not.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -75,26 +75,44 @@ def read_texts(
     return ForcedPass(torch.stack(rows), attention)
 
 
-def token_starts(attention: NDArray[np.float32], frames: int) -> NDArray[np.float64]:
-    """Start time of each token, in seconds from the start of the window.
+def align(attention: NDArray[np.float32], words: Sequence[range], frames: int) -> list[tuple[float, float]]:
+    """Start and end of each word, in seconds from the start of the window.
+
+    Dynamic time warping gives each token its stretch of frames, in which attention reaches a word some time after the
+    word before it has ended. A word starts where its attention first reaches half of its peak, so that the silence
+    before it is not part of it.
 
     Args:
         attention: float32 [heads, tokens, frames], the last token being the end token.
+        words: positions of each word's tokens, in order.
         frames: how many encoder positions hold audio; the rest is padding.
 
     Returns:
-        float64 [tokens], never decreasing; the last one is where the text ends.
+        A start and an end a word; starts never decrease.
     """
     weights = attention[:, :, : max(frames, 1)]
     weights = weights / np.maximum(weights.sum(axis=-1, keepdims=True), 1e-9)
+    strength = weights.mean(axis=0)
+    borders = _token_borders(weights)
+    spans = []
+    for word in words:
+        first = borders[word.start]
+        last = max(borders[word.stop], first + 1)
+        profile = strength[word.start : word.stop, first:last].max(axis=0, initial=0.0)
+        rise = int(np.argmax(profile >= profile.max(initial=0.0) / 2)) if len(profile) else 0
+        spans.append(((first + rise) * FRAME_S, last * FRAME_S))
+    return spans
+
+
+def _token_borders(weights: NDArray[np.float32]) -> NDArray[np.int64]:
+    """The frame each token begins at, by dynamic time warping over [heads, tokens, frames]; never decreasing."""
     deviation = weights.std(axis=-2, keepdims=True)
     weights = (weights - weights.mean(axis=-2, keepdims=True)) / np.maximum(deviation, 1e-9)
     weights = median_filter(weights, size=(1, 1, _MEDIAN_FRAMES), mode="nearest")
     cost = -weights.mean(axis=0)
     _, path = librosa.sequence.dtw(C=cost, step_sizes_sigma=np.array([[1, 1], [0, 1], [1, 0]]), backtrack=True)
     path = path[::-1]
-    first_of_token = np.searchsorted(path[:, 0], np.arange(cost.shape[0]))
-    return path[first_of_token, 1] * FRAME_S
+    return path[np.searchsorted(path[:, 0], np.arange(cost.shape[0])), 1]
 
 
 @contextmanager

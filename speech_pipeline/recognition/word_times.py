@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from torch import Tensor
 
-from speech_pipeline.recognition.alignment import FRAME_S, token_starts
+from speech_pipeline.recognition.alignment import FRAME_S, align
 from speech_pipeline.recognition.vocabulary import Vocabulary
 from speech_pipeline.recognition.windows import Window
 from speech_pipeline.recognition.words import split_words
@@ -35,15 +35,15 @@ def time_words(
     """
     if not ids:
         return []
+    words = split_words(vocabulary, ids, language)
     frames = int(np.ceil(window.duration / FRAME_S))
-    starts = token_starts(attention.float().cpu().numpy(), frames)
+    spans = align(attention.float().cpu().numpy(), [word.spoken or word.tokens for word in words], frames)
     probabilities = log_probabilities.exp().cpu().numpy()
-    words = []
+    timed = []
     previous = window.start
-    for word in split_words(vocabulary, ids, language):
-        spoken = word.spoken or word.tokens
-        start = max(previous, window.to_recording(float(starts[spoken.start])))
-        end = max(start, window.to_recording(float(starts[spoken.stop]), is_end=True))
+    for word, (begin, finish) in zip(words, spans, strict=True):
+        start = max(previous, window.to_recording(begin))
+        end = max(start, window.to_recording(finish, is_end=True))
         previous = start
-        words.append(Word(word.text, start, end, float(probabilities[word.tokens.start : word.tokens.stop].mean())))
-    return words
+        timed.append(Word(word.text, start, end, float(probabilities[word.tokens.start : word.tokens.stop].mean())))
+    return timed

@@ -1,0 +1,1 @@
+"""Request input -> encoded bytes -> mono float32 at 16 kHz."""

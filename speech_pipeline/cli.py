@@ -1,0 +1,233 @@
+"""The command line: ``python -m speech_pipeline transcribe|demo|starter``.
+
+Results go to standard output, messages to standard error. The libraries of the models are imported only once the
+command line has been understood.
+"""
+
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from config import STARTER, InferenceConfig, ModelSettings
+from speech_pipeline.console import progress_bar, sentence, speed, tell
+from speech_pipeline.errors import InvalidParameters, InvalidSettings, ModelMismatch, ModelUnavailable, SpeechError
+from speech_pipeline.files import read_recording, transcript_paths, write_transcript
+from speech_pipeline.progress import Progress
+
+if TYPE_CHECKING:
+    from speech_pipeline.pipeline import SpeechPipeline
+
+Loader = Callable[[ModelSettings, Progress], "SpeechPipeline"]
+"""Loads the models that the settings name."""
+
+SUCCESS = 0
+FILE_FAILED = 1
+WRONG_USAGE = 2
+MODEL_UNAVAILABLE = 3
+INTERRUPTED = 130
+
+FORMATS = get_args(InferenceConfig.model_fields["format"].annotation)
+DTYPES = get_args(ModelSettings.model_fields["dtype"].annotation)
+
+
+def load_models(settings: ModelSettings, progress: Progress) -> "SpeechPipeline":
+    """Load the real models; raises what :func:`speech_pipeline.loading.load_pipeline` raises."""
+    from speech_pipeline.loading import load_pipeline
+
+    return load_pipeline(settings, progress=progress)
+
+
+def main(arguments: Sequence[str] | None = None, *, load: Loader = load_models) -> int:
+    """Run one command.
+
+    Args:
+        arguments: the command line without the program's name; None takes it from the process.
+        load: loads the models.
+
+    Returns:
+        The exit code: 0 success, 1 a file failed, 2 the command line or a setting is wrong, 3 a model could not be
+        loaded, 130 interrupted.
+    """
+    try:
+        code = commands.main(
+            args=None if arguments is None else list(arguments),
+            prog_name="python -m speech_pipeline",
+            standalone_mode=False,
+            obj=load,
+        )
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        tell("Interrupted.")
+        return INTERRUPTED
+    except SpeechError as error:
+        tell(f"Error: {sentence(error)}")
+        if isinstance(error, ModelUnavailable | ModelMismatch):
+            return MODEL_UNAVAILABLE
+        return WRONG_USAGE if isinstance(error, InvalidSettings) else FILE_FAILED
+    return code if isinstance(code, int) else SUCCESS
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+def commands() -> None:
+    """Who said what, and when.
+
+    Models and limits come from environment variables such as ASR_MODEL and DIARIZATION_MODEL, which README.md lists.
+    Exit codes: 0 success, 1 a file failed, 2 wrong usage, 3 a model could not be loaded, 130 interrupted.
+    """
+    if not sys.warnoptions:  # python -W shows the libraries' warnings
+        warnings.simplefilter("ignore")
+
+
+@commands.command(short_help="Transcribe audio files.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--diarize/--no-diarize", default=None, help="Say who speaks. Default: when a diarization model is set.")
+@click.option("--words/--no-words", "word_timestamps", default=None, help="Give every word its time. Default: yes.")
+@click.option("--language", metavar="L", help="Spoken language: en, english, pt-BR. Default: detected.")
+@click.option("--task", type=click.Choice(["transcribe", "translate"]), help="Translation is into English.")
+@click.option("--assisted", flag_value="true", help="Decode with the help of the assistant model.")
+@click.option("--assisted-auto", "assisted", flag_value="auto", help="The same, only where one window holds it all.")
+@click.option("--batch-size", type=int, metavar="N", help="Windows decoded at once.")
+@click.option("--num-speakers", type=int, metavar="N", help="How many people speak, where that is known.")
+@click.option("--min-speakers", type=int, metavar="N", help="At least so many people speak.")
+@click.option("--max-speakers", type=int, metavar="N", help="At most so many people speak.")
+@click.option("--prompt", metavar="TEXT", help="Text in the style that is wanted.")
+@click.option("--hotwords", metavar="TEXT", help="Names and terms that are likely to be said.")
+@click.option("--channels", type=click.Choice(["mix", "separate"]), help="Separate: each channel is one speaker.")
+@click.option(
+    "--parameter", "-p", "others", multiple=True, metavar="NAME=VALUE", help="Any other parameter README.md lists."
+)
+@click.option("--format", type=click.Choice(FORMATS), help="Default: the ending of --output, or else txt.")
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="File, or folder for files named as the inputs.")
+@click.option("--model", metavar="ID", help=f"Whisper model: Hub id, folder or {STARTER}; instead of ASR_MODEL.")
+@click.option("--assistant", metavar="ID", help="Assistant model, instead of ASSISTANT_MODEL.")
+@click.option("--diarization-model", metavar="ID", help="Diarization model, instead of DIARIZATION_MODEL.")
+@click.option("--device", metavar="D", help="auto, cpu, cuda, cuda:1 or mps; instead of DEVICE.")
+@click.option("--dtype", type=click.Choice(DTYPES), help="Precision of the Whisper weights, instead of DTYPE.")
+@click.pass_obj
+def transcribe(
+    load: Loader,
+    files: tuple[str, ...],
+    others: tuple[str, ...],
+    format: str | None,
+    output: Path | None,
+    model: str | None,
+    assistant: str | None,
+    diarization_model: str | None,
+    device: str | None,
+    dtype: str | None,
+    **parameters: Any,
+) -> int:
+    """Transcribe audio files; the FILE - is standard input.
+
+    A file that fails does not stop the others. An --output whose name has an ending is a file, else a folder.
+    """
+    format = format or _ending(output) or "txt"
+    config = _request({**_pairs(others), **_given(parameters), "format": format})
+    paths = transcript_paths(files, output, format)
+    if model == STARTER and config.diarize and not diarization_model:
+        diarization_model = STARTER
+    models = {"asr_model": model, "assistant_model": assistant, "diarization_model": diarization_model}
+    settings = ModelSettings.from_environment().model_copy(update=_given({**models, "device": device, "dtype": dtype}))
+    pipeline = _load(load, settings)
+    failures = 0
+    for file, path in zip(files, paths, strict=True):
+        name = click.format_filename(file)
+        started = perf_counter()
+        try:
+            audio = read_recording(file, settings.max_audio_bytes)
+            with progress_bar(name) as progress:
+                transcript = pipeline.transcribe(audio, config, progress)
+            seconds = perf_counter() - started
+            write_transcript(transcript, format, path, file=file, heading=len(files) > 1 and format == "txt")
+        except BrokenPipeError:  # whoever read the results has had enough
+            raise
+        except (SpeechError, OSError) as error:
+            tell(f"{name}: {sentence(error)}")
+            failures += 1
+            continue
+        for warning in transcript.warnings:
+            tell(f"{name}: {warning}")
+        written = f", written to {click.format_filename(path)}" if path else ""
+        tell(f"{name}: {speed(transcript.duration, seconds)}{written}")
+    return FILE_FAILED if failures else SUCCESS
+
+
+@commands.command(short_help="Transcribe a phone call and say who said what.")
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path), default="demo-output", show_default=True, help="Folder."
+)
+@click.pass_obj
+def demo(load: Loader, output: Path) -> None:
+    """Transcribe a phone call of half a minute and say who said what.
+
+    The first run fetches the starter models. The transcript, subtitles and a picture are left in the output folder.
+    """
+    from speech_pipeline.demo import run
+
+    run(load, output)
+
+
+@commands.command(short_help="Fetch models that need neither the Hub nor a token.")
+@click.argument("directory", required=False, type=click.Path(path_type=Path))
+@click.option("--chat", is_flag=True, help="The chat model as well.")
+@click.option("--verify", is_flag=True, help="Check what is installed instead of fetching it.")
+def starter(directory: Path | None, chat: bool, verify: bool) -> None:
+    """Fetch the starter models, which need neither the Hub nor a token.
+
+    They go to DIRECTORY, or else to STARTER_DIR, or else to the user's cache folder.
+    """
+    from speech_pipeline import starter
+
+    directory = directory or ModelSettings.from_environment().starter_dir
+    kinds = (*starter.DEFAULT_KINDS, "chat") if chat else starter.DEFAULT_KINDS
+    with progress_bar("Starter models", announce=True) as progress:
+        if verify:
+            starter.verify(directory, kinds=kinds)
+        else:
+            starter.install(directory, kinds=kinds, progress=progress)
+    click.echo(f"The starter models are complete: {click.format_filename(directory)}")
+
+
+def _request(parameters: dict[str, Any]) -> InferenceConfig:
+    try:
+        return InferenceConfig.from_request(parameters)[0]
+    except InvalidParameters as error:
+        raise click.UsageError(error.message) from error
+
+
+def _pairs(assignments: Sequence[str]) -> dict[str, str]:
+    """``["num_beams=5"]`` as ``{"num_beams": "5"}``."""
+    names = InferenceConfig.model_fields
+    pairs = {name: value for name, _, value in (assignment.partition("=") for assignment in assignments)}
+    for name in pairs:
+        if name not in names:
+            raise click.UsageError(f"{name!r} is not a parameter; the parameters are {', '.join(names)}.")
+    return pairs
+
+
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value not in (None, "")}
+
+
+def _ending(output: Path | None) -> str | None:
+    """The format that a file's name asks for."""
+    ending = "" if output is None else output.suffix.removeprefix(".").lower()
+    return ending if ending in FORMATS else None
+
+
+def _load(load: Loader, settings: ModelSettings) -> "SpeechPipeline":
+    try:
+        with progress_bar("Models") as progress:
+            return load(settings, progress)
+    except ModelUnavailable as error:
+        if settings.asr_model == STARTER:
+            raise
+        hint = f"Where the Hub cannot be reached, --model {STARTER} takes models that need neither it nor a token."
+        raise ModelUnavailable(f"{error.message} {hint}") from error

@@ -1,0 +1,1 @@
+"""Other projects' model files turned into the folders that transformers and pyannote.audio load."""

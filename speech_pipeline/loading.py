@@ -1,0 +1,130 @@
+"""Settings to a pipeline that is ready to work: which models, where they run, how precise they are."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from config import STARTER, ModelSettings
+from speech_pipeline import starter
+from speech_pipeline.audio.voice_activity import VoiceActivityDetector
+from speech_pipeline.diarization_loading import load_diarizer
+from speech_pipeline.errors import InvalidSettings
+from speech_pipeline.pipeline import SpeechPipeline
+from speech_pipeline.progress import Progress, no_progress
+from speech_pipeline.recognition.loading import load_recognizer, resolve_dtype
+
+DEFAULT_ASR_MODEL = "openai/whisper-large-v3-turbo"
+"""What a deployment transcribes with when nothing is set and no weights are mounted. It does not translate."""
+
+ASSISTANT_FOLDER = "assistant"
+DIARIZATION_FOLDER = "diarization"
+"""Folders of a repository with weights of its own, whose top level holds the Whisper model."""
+
+_STARTER_KINDS = {"asr": "whisper-base", "assistant": "whisper-base", "diarization": "diarization"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where each model is loaded from: a hub id or a folder, None for no such model."""
+
+    asr: str
+    assistant: str | None
+    diarization: str | None
+
+
+def load_pipeline(
+    settings: ModelSettings, repository: Path | None = None, progress: Progress = no_progress
+) -> SpeechPipeline:
+    """Load every model the settings name, and check each against its partner.
+
+    Args:
+        settings: what is loaded.
+        repository: folder of the deployed repository, whose weights are used where a model is not set.
+        progress: told how far each model is.
+
+    Raises:
+        InvalidSettings: a setting is wrong, or names a model of another kind.
+        ModelUnavailable: a model is missing, gated, damaged or cannot be reached.
+        ModelMismatch: the assistant does not fit the main model.
+    """
+    device = resolve_device(settings.device)
+    sources = resolve_sources(settings, repository, progress)
+    token = settings.hf_token.get_secret_value() if settings.hf_token else None
+    progress("loading", 0.0)
+    recognizer = load_recognizer(
+        sources.asr, sources.assistant, token=token, device=device, dtype=resolve_dtype(settings.dtype, device)
+    )
+    progress("loading", 0.6)
+    diarizer = None
+    if sources.diarization is not None:
+        diarizer = load_diarizer(sources.diarization, token=token, device=device)
+    voice_activity = VoiceActivityDetector()
+    progress("loading", 1.0)
+    return SpeechPipeline(
+        recognizer,
+        voice_activity,
+        diarizer,
+        max_audio_bytes=settings.max_audio_bytes,
+        max_audio_duration_s=settings.max_audio_duration_s,
+    )
+
+
+def resolve_sources(
+    settings: ModelSettings, repository: Path | None = None, progress: Progress = no_progress
+) -> Sources:
+    """Decide where each model comes from: the environment, the repository, the default; starter models are fetched."""
+    repository = repository if repository is not None and repository.is_dir() else None
+    named = {
+        "asr": settings.asr_model or _mounted_whisper(repository) or DEFAULT_ASR_MODEL,
+        "assistant": settings.assistant_model or _mounted_whisper(repository and repository / ASSISTANT_FOLDER),
+        "diarization": settings.diarization_model or _mounted_diarization(repository),
+    }
+    wanted = {_STARTER_KINDS[role] for role, model in named.items() if model and model.strip().lower() == STARTER}
+    if wanted:
+        starter.install(settings.starter_dir, kinds=sorted(wanted), progress=progress)
+    paths = {
+        role: str(starter.path_of(settings.starter_dir, _STARTER_KINDS[role]))
+        if model and model.strip().lower() == STARTER
+        else model
+        for role, model in named.items()
+    }
+    return Sources(asr=str(paths["asr"]), assistant=paths["assistant"], diarization=paths["diarization"])
+
+
+def resolve_device(name: str) -> torch.device:
+    """The device of a name; ``auto`` takes CUDA, then Apple's MPS, then the CPU.
+
+    Raises:
+        InvalidSettings: there is no such device on this machine.
+    """
+    if name == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise InvalidSettings("DEVICE must be auto, cpu, mps, cuda, or one GPU such as cuda:0.") from None
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise InvalidSettings(f"DEVICE is {name}, but this machine has {torch.cuda.device_count()} CUDA devices.")
+    if device.type == "mps" and not torch.backends.mps.is_available():
+        raise InvalidSettings("DEVICE is mps, which this machine does not have.")
+    return device
+
+
+def _mounted_whisper(folder: Path | None) -> str | None:
+    """The folder, where it holds a Whisper model."""
+    if folder is None or not (folder / "config.json").is_file():
+        return None
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except ValueError:
+        raise InvalidSettings("The config.json of the mounted model is not valid JSON.") from None
+    return str(folder) if isinstance(config, dict) and config.get("model_type") == "whisper" else None
+
+
+def _mounted_diarization(repository: Path | None) -> str | None:
+    folder = repository / DIARIZATION_FOLDER if repository is not None else None
+    return str(folder) if folder is not None and (folder / "config.yaml").is_file() else None

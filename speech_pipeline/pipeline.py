@@ -1,0 +1,224 @@
+"""The stages in order: audio, voice activity, recognition, diarization, attribution, format."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from config import InferenceConfig
+from diarization_utils import assign_speakers, number_speakers
+from speech_pipeline.audio.decoding import Audio, load_audio
+from speech_pipeline.audio.voice_activity import VoiceActivity, VoiceActivityDetector
+from speech_pipeline.diarization import Diarizer
+from speech_pipeline.errors import DiarizationUnavailable, RecognitionFailed, SpeechError
+from speech_pipeline.formats import format_transcript
+from speech_pipeline.progress import Progress, no_progress
+from speech_pipeline.recognition.whisper import Recognition, WhisperRecognizer
+from speech_pipeline.recognition.windows import Window, cut_windows
+from speech_pipeline.transcript import Segment, SpeakerTurn, Transcript
+
+
+@dataclass(slots=True)
+class _Track:
+    """What one recogniser run listens to: the mix (``channel`` is None) or one channel."""
+
+    samples: NDArray[np.float32]
+    channel: int | None
+    activity: VoiceActivity
+
+
+class SpeechPipeline:
+    """A recording and what is asked of it in, a transcript out.
+
+    The stages take care of concurrent calls themselves; the pipeline holds no state between calls.
+    """
+
+    def __init__(
+        self,
+        recognizer: WhisperRecognizer,
+        voice_activity: VoiceActivityDetector,
+        diarizer: Diarizer | None = None,
+        *,
+        max_audio_bytes: int,
+        max_audio_duration_s: float,
+    ) -> None:
+        """Put stages together.
+
+        Args:
+            recognizer: windows to words.
+            voice_activity: finds speech.
+            diarizer: finds speaker turns; None when no diarization model is loaded.
+            max_audio_bytes: largest encoded recording, in bytes.
+            max_audio_duration_s: longest recording, in seconds.
+        """
+        self._recognizer = recognizer
+        self._voice_activity = voice_activity
+        self._diarizer = diarizer
+        self._max_audio_bytes = max_audio_bytes
+        self._max_audio_duration_s = max_audio_duration_s
+
+    def transcribe(self, inputs: object, config: InferenceConfig, progress: Progress = no_progress) -> Transcript:
+        """Transcribe one recording.
+
+        Args:
+            inputs: the ``inputs`` of a request: bytes, base64, a data URI, or samples with their rate.
+            config: what is asked for.
+            progress: told how far each stage is.
+
+        Raises:
+            SpeechError: any of its kinds; requests that cannot be honoured are refused before any work.
+        """
+        self._check(config)
+        timings: dict[str, float] = {}
+        with _timed(timings, "total"):
+            with _timed(timings, "decoding"):
+                audio = load_audio(
+                    inputs,
+                    sampling_rate=config.sampling_rate if "sampling_rate" in config.model_fields_set else None,
+                    separate_channels=config.channels == "separate",
+                    max_bytes=self._max_audio_bytes,
+                    max_duration_s=self._max_audio_duration_s,
+                )
+            warnings = list(audio.warnings)
+            with _timed(timings, "voice_activity"):
+                tracks = self._tracks(audio, config, warnings)
+            with _timed(timings, "recognition"):
+                segments = self._recognize(tracks, config, progress, warnings)
+            speaker_segments: tuple[Segment, ...] = ()
+            turns: tuple[SpeakerTurn, ...] = ()
+            if config.channels == "separate":
+                speaker_segments, turns = _by_channel(segments, tracks)
+            elif self._diarizer is not None and config.diarize is not False:
+                with _timed(timings, "diarization"):
+                    speaker_segments, turns = self._diarize(audio, segments, config, progress, warnings)
+            elif config.num_speakers or config.min_speakers or config.max_speakers:
+                warnings.append("The number of speakers had no effect: no diarization model is loaded.")
+            transcript = Transcript(
+                segments=_presented(segments, config),
+                speaker_segments=_presented(speaker_segments, config),
+                turns=turns,
+                language=_language(segments) or config.language,
+                duration=audio.duration,
+            )
+            with _timed(timings, "formatting"):
+                formatted = None if config.format == "json" else format_transcript(transcript, config.format)
+        return replace(transcript, formatted=formatted, warnings=tuple(dict.fromkeys(warnings)), timings=timings)
+
+    def _check(self, config: InferenceConfig) -> None:
+        if config.diarize and self._diarizer is None:
+            raise DiarizationUnavailable(
+                "diarize needs a diarization model and none is loaded; set DIARIZATION_MODEL at deployment, or leave "
+                "out diarize."
+            )
+        self._recognizer.check(config)
+
+    def _tracks(self, audio: Audio, config: InferenceConfig, warnings: list[str]) -> list[_Track]:
+        """The mix, or the channels where they are to be kept apart and do differ."""
+        heard: list[tuple[NDArray[np.float32], int | None]] = [(audio.samples, None)]
+        if config.channels == "separate":
+            if len(audio.channels) < 2:
+                warnings.append("The recording has one channel; there was nothing to separate.")
+                heard = [(audio.samples, 0)]
+            elif all(np.allclose(audio.channels[0], channel, atol=1e-4) for channel in audio.channels[1:]):
+                warnings.append("All channels of the recording are the same; it was transcribed once.")
+                heard = [(audio.channels[0], 0)]
+            else:
+                heard = list(zip(audio.channels, range(len(audio.channels)), strict=True))
+        tracks = []
+        for samples, channel in heard:
+            activity = self._voice_activity.detect(samples)
+            if not config.vad:
+                activity = replace(activity, regions=((0.0, len(samples) / 16_000),))
+            tracks.append(_Track(samples, channel, activity))
+        return tracks
+
+    def _recognize(
+        self, tracks: Sequence[_Track], config: InferenceConfig, progress: Progress, warnings: list[str]
+    ) -> tuple[Segment, ...]:
+        windows: list[Window] = []
+        for track in tracks:
+            windows += cut_windows(
+                track.samples,
+                track.activity.regions,
+                max_duration_s=config.chunk_length_s,
+                probabilities=track.activity.probabilities,
+                channel=track.channel,
+            )
+        try:
+            recognitions: list[Recognition] = self._recognizer.recognize(
+                [(window, config) for window in windows], progress
+            )
+        except SpeechError:
+            raise
+        except Exception as error:
+            raise RecognitionFailed("Recognition failed for a reason that is not in the request.") from error
+        for recognition in recognitions:
+            warnings += recognition.warnings
+        segments = [segment for recognition in recognitions for segment in recognition.segments]
+        return tuple(sorted(segments, key=lambda segment: segment.start))
+
+    def _diarize(
+        self,
+        audio: Audio,
+        segments: tuple[Segment, ...],
+        config: InferenceConfig,
+        progress: Progress,
+        warnings: list[str],
+    ) -> tuple[tuple[Segment, ...], tuple[SpeakerTurn, ...]]:
+        assert self._diarizer is not None
+        diarization = self._diarizer.diarize(
+            audio.samples,
+            num_speakers=config.num_speakers,
+            min_speakers=config.min_speakers,
+            max_speakers=config.max_speakers,
+            progress=progress,
+        )
+        warnings += diarization.warnings
+        attributed, numbered = number_speakers(assign_speakers(segments, diarization), diarization)
+        return attributed, numbered.turns
+
+
+def _by_channel(
+    segments: Sequence[Segment], tracks: Sequence[_Track]
+) -> tuple[tuple[Segment, ...], tuple[SpeakerTurn, ...]]:
+    """Channels as speakers, their voice activity as turns."""
+
+    def label(channel: int | None) -> str:
+        return f"CHANNEL_{channel or 0:02d}"
+
+    labelled = tuple(
+        replace(
+            segment,
+            speaker=label(segment.channel),
+            words=tuple(replace(word, speaker=label(segment.channel)) for word in segment.words),
+        )
+        for segment in segments
+    )
+    turns = [SpeakerTurn(label(track.channel), *region) for track in tracks for region in track.activity.regions]
+    return labelled, tuple(sorted(turns, key=lambda turn: turn.start))
+
+
+def _presented(segments: tuple[Segment, ...], config: InferenceConfig) -> tuple[Segment, ...]:
+    """Without the words, where their times were not asked for."""
+    return segments if config.word_timestamps else tuple(replace(segment, words=()) for segment in segments)
+
+
+def _language(segments: Sequence[Segment]) -> str | None:
+    """The language most of the speech is in."""
+    seconds: dict[str, float] = {}
+    for segment in segments:
+        if segment.language:
+            seconds[segment.language] = seconds.get(segment.language, 0.0) + segment.end - segment.start
+    return max(seconds, key=lambda language: seconds[language]) if seconds else None
+
+
+@contextmanager
+def _timed(timings: dict[str, float], stage: str) -> Iterator[None]:
+    start = time.perf_counter()
+    try:
+        yield
+    finally:
+        timings[stage] = time.perf_counter() - start

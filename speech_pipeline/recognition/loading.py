@@ -1,0 +1,179 @@
+"""Whisper models from the hub or a folder, checked against each other, made into the recognition stage."""
+
+import copy
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+import transformers
+from huggingface_hub.errors import GatedRepoError, HFValidationError, LocalEntryNotFoundError, RepositoryNotFoundError
+from torch import nn
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    PreTrainedModel,
+    WhisperFeatureExtractor,
+    WhisperForConditionalGeneration,
+    WhisperTokenizerFast,
+)
+
+from speech_pipeline.errors import InvalidSettings, ModelMismatch, ModelUnavailable, OutOfMemory, SpeechError
+from speech_pipeline.recognition.assistant import Assistant
+from speech_pipeline.recognition.whisper import WhisperRecognizer
+
+_ENCODER_SHAPE = ("d_model", "encoder_layers", "encoder_attention_heads", "encoder_ffn_dim", "num_mel_bins")
+
+
+def load_recognizer(
+    model: str, assistant: str | None, *, token: str | None, device: torch.device, dtype: torch.dtype
+) -> WhisperRecognizer:
+    """Load a Whisper model, and an assistant for speculative decoding when one is named.
+
+    Args:
+        model: hub id or folder, in the format of ``transformers``.
+        assistant: the same, of a smaller Whisper model with the same vocabulary.
+        token: hub token for gated and private repositories.
+        device: where the networks run.
+        dtype: precision of the weights.
+
+    Raises:
+        InvalidSettings: a model is not a Whisper model.
+        ModelUnavailable: a model is missing, gated, damaged or cannot be reached.
+        ModelMismatch: the assistant does not fit the model.
+        OutOfMemory: the networks do not fit on the device.
+    """
+    # transformers warns at every call of generate about options that are set on purpose.
+    transformers.logging.set_verbosity_error()
+    main = _load(model, "ASR_MODEL", token, device, dtype)
+    with _explained_errors(model, "ASR_MODEL"):
+        tokenizer = WhisperTokenizerFast.from_pretrained(model, token=token)
+        feature_extractor = WhisperFeatureExtractor.from_pretrained(model, token=token)
+    helper = None
+    if assistant is not None:
+        helper = fit_assistant(main, _load(assistant, "ASSISTANT_MODEL", token, device, dtype))
+    return WhisperRecognizer(main, tokenizer, feature_extractor, helper)
+
+
+def fit_assistant(main: WhisperForConditionalGeneration, assistant: WhisperForConditionalGeneration) -> Assistant:
+    """Check an assistant against the main model, and share the encoder where it is the same, as in distil-Whisper.
+
+    Raises:
+        ModelMismatch: vocabularies or features differ.
+    """
+    if assistant.config.vocab_size != main.config.vocab_size:
+        raise ModelMismatch(
+            f"The assistant's vocabulary has {assistant.config.vocab_size} tokens and the main model's "
+            f"{main.config.vocab_size}; ASSISTANT_MODEL must be of the same family as ASR_MODEL, such as "
+            "distil-whisper/distil-large-v3 for openai/whisper-large-v3."
+        )
+    if _same_encoder(main, assistant):
+        return Assistant(_decoder_only(assistant), shares_encoder=True)
+    if assistant.config.num_mel_bins != main.config.num_mel_bins:
+        raise ModelMismatch(
+            f"The assistant reads {assistant.config.num_mel_bins} mel bins and the main model "
+            f"{main.config.num_mel_bins}; set ASSISTANT_MODEL to one that reads the same features as ASR_MODEL."
+        )
+    return Assistant(assistant, shares_encoder=False)
+
+
+def resolve_dtype(name: str, device: torch.device) -> torch.dtype:
+    """The precision to load in; ``auto`` takes what the device is fastest in.
+
+    On a CPU float16 is several times slower than float32, and whether bfloat16 is faster depends on the processor, so
+    that it is measured.
+    """
+    if name != "auto":
+        return {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}[name]
+    if device.type == "cuda":
+        return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float16
+    if device.type == "cpu" and _matmul_seconds(torch.bfloat16) < 0.8 * _matmul_seconds(torch.float32):
+        return torch.bfloat16
+    return torch.float32
+
+
+def _load(
+    model: str, setting: str, token: str | None, device: torch.device, dtype: torch.dtype
+) -> WhisperForConditionalGeneration:
+    with _explained_errors(model, setting):
+        config = AutoConfig.from_pretrained(model, token=token)
+        if config.model_type != "whisper":
+            raise InvalidSettings(f"{setting} must be a Whisper model; the one given is of type {config.model_type}.")
+        loaded = WhisperForConditionalGeneration.from_pretrained(model, token=token, dtype=dtype)
+        return loaded.to(device).eval()
+
+
+def _same_encoder(main: PreTrainedModel, assistant: PreTrainedModel) -> bool:
+    if any(getattr(main.config, name) != getattr(assistant.config, name) for name in _ENCODER_SHAPE):
+        return False
+    pairs = zip(main.get_encoder().parameters(), assistant.get_encoder().parameters(), strict=True)
+    return all(torch.equal(ours, theirs) for ours, theirs in pairs)
+
+
+def _decoder_only(model: WhisperForConditionalGeneration) -> PreTrainedModel:
+    """The decoder of a model as a causal language model that reads given encoder output."""
+    with torch.device("meta"):
+        causal = AutoModelForCausalLM.from_config(copy.deepcopy(model.config))
+    causal.model.decoder = model.model.decoder
+    causal.proj_out = model.proj_out
+    causal.generation_config = copy.deepcopy(model.generation_config)
+    return causal.eval()
+
+
+def _matmul_seconds(dtype: torch.dtype) -> float:
+    """Shortest of a few products of the shape that dominates the encoder."""
+    layer = nn.Linear(512, 2048, dtype=dtype)
+    inputs = torch.zeros(1500, 512, dtype=dtype)
+    seconds = []
+    with torch.inference_mode():
+        for _ in range(5):
+            start = time.perf_counter()
+            layer(inputs)
+            seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+@contextmanager
+def _explained_errors(model: str, setting: str) -> Iterator[None]:
+    """What goes wrong while loading, as a sentence that names the setting, and the model where it is no path."""
+    name = setting if Path(model).is_absolute() else f"{setting} ({model})"
+    try:
+        yield
+    except SpeechError:
+        raise
+    except GatedRepoError as error:
+        raise ModelUnavailable(
+            f"{name} is gated: accept its conditions on its page on the hub, and set HF_TOKEN to a token of the "
+            "account that did."
+        ) from error
+    except (RepositoryNotFoundError, HFValidationError) as error:
+        raise ModelUnavailable(
+            f"{name} was not found: check the name, and set HF_TOKEN if the repository is private."
+        ) from error
+    except (torch.OutOfMemoryError, MemoryError) as error:
+        raise OutOfMemory(f"{name} does not fit in memory; use a smaller model or a larger machine.") from error
+    except (LocalEntryNotFoundError, ConnectionError) as error:
+        raise ModelUnavailable(f"{name} is not on this machine and the hub cannot be reached.") from error
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        gated = _cause(error, GatedRepoError)
+        if gated:
+            with _explained_errors(model, setting):
+                raise gated from None
+        folder = Path(model).is_dir()
+        raise ModelUnavailable(
+            f"{name} could not be loaded: "
+            + (
+                "the folder must hold config.json, model.safetensors, a tokenizer and preprocessor_config.json."
+                if folder
+                else "it is not on this machine and the hub cannot be reached, or its files are not a Whisper model's."
+            )
+        ) from error
+
+
+def _cause(error: BaseException, kind: type[BaseException]) -> BaseException | None:
+    """The first error of a kind in a chain of causes; transformers turns hub errors into OSError."""
+    current: BaseException | None = error
+    while current is not None and not isinstance(current, kind):
+        current = current.__cause__ or current.__context__
+    return current
