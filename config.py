@@ -73,7 +73,7 @@ class InferenceConfig(BaseModel):
 
     task: Annotated[Literal["transcribe", "translate"], BeforeValidator(lambda v: _lower(v))] = "transcribe"
     batch_size: Annotated[int, BeforeValidator(lambda v: _number(v))] = Field(default=24, ge=1, le=256)
-    assisted: Annotated[bool | Literal["auto"], BeforeValidator(lambda v: _lower(v))] = False
+    assisted: Annotated[bool | Literal["auto"], BeforeValidator(lambda v: _switch(v))] = False
     chunk_length_s: Annotated[float, BeforeValidator(lambda v: _number(v))] = Field(default=30.0, ge=1, le=MAX_WINDOW_S)
     sampling_rate: Annotated[int, BeforeValidator(lambda v: _number(v))] = Field(default=16_000, ge=1_000, le=384_000)
     language: str | None = None
@@ -97,9 +97,9 @@ class InferenceConfig(BaseModel):
     num_beams: Annotated[int, BeforeValidator(lambda v: _number(v))] = Field(default=1, ge=1, le=10)
     channels: Annotated[Literal["mix", "separate"], BeforeValidator(lambda v: _lower(v))] = "mix"
     vad: bool = True
-    format: Annotated[
-        Literal["json", "txt", "srt", "vtt", "rttm", "stm"], BeforeValidator(lambda v: _lower(v))
-    ] = "json"
+    format: Annotated[Literal["json", "txt", "srt", "vtt", "rttm", "stm"], BeforeValidator(lambda v: _lower(v))] = (
+        "json"
+    )
 
     @classmethod
     def from_request(cls, parameters: Mapping[str, Any] | None) -> tuple[Self, tuple[str, ...]]:
@@ -124,10 +124,10 @@ class InferenceConfig(BaseModel):
         known = {
             name: None if _is_null(value) else value
             for name, value in given.items()
-            if name in cls.model_fields and (not _is_null(value) or name.endswith("_threshold") and value != "")
+            if name in cls.model_fields and (not _is_null(value) or (name.endswith("_threshold") and value != ""))
         }
         try:
-            config = cls(**known)
+            config = cls.model_validate(known)
         except ValidationError as error:
             raise InvalidParameters(_sentences(error)) from None
         warnings = (f"Unknown parameters were ignored: {', '.join(name[:60] for name in unknown[:20])}.",)
@@ -136,7 +136,7 @@ class InferenceConfig(BaseModel):
     @field_validator("language", mode="before")
     @classmethod
     def _normalise_language(cls, value: Any) -> str | None:
-        if value is None or isinstance(value, str) and value.strip().lower() == "auto":
+        if value is None or (isinstance(value, str) and value.strip().lower() == "auto"):
             return None
         if not isinstance(value, str):
             raise ValueError("must be a language such as 'en', 'english' or 'pt-BR'")
@@ -203,11 +203,19 @@ def _cache_directory() -> Path:
 
 
 def _is_null(value: Any) -> bool:
-    return value is None or isinstance(value, str) and value.strip().lower() in ("", "none", "null")
+    return value is None or (isinstance(value, str) and value.strip().lower() in ("", "none", "null"))
 
 
 def _lower(value: Any) -> Any:
     return value.strip().lower() if isinstance(value, str) else value
+
+
+def _switch(value: Any) -> Any:
+    """``auto``, or what pydantic takes for a boolean."""
+    value = _lower(value)
+    if isinstance(value, str) and value not in ("auto", "true", "false", "1", "0", "yes", "no", "on", "off"):
+        raise ValueError("must be true, false or 'auto'")
+    return value
 
 
 def _number(value: Any) -> Any:

@@ -143,9 +143,7 @@ class Transcript:
                 {"word": w.text.strip(), "start": _seconds(w.start), "end": _seconds(w.end), "speaker": w.speaker}
                 for w in self.words
             ],
-            "turns": [
-                {"speaker": t.speaker, "start": _seconds(t.start), "end": _seconds(t.end)} for t in self.turns
-            ],
+            "turns": [{"speaker": t.speaker, "start": _seconds(t.start), "end": _seconds(t.end)} for t in self.turns],
             "warnings": list(self.warnings),
             "timings": {stage: round(float(seconds), 4) for stage, seconds in self.timings.items()},
         }

@@ -11,18 +11,17 @@ from speech_pipeline.errors import InvalidPayload
 _NUMBERS = (int, float, np.integer, np.floating)
 
 
-def as_frames(values: Sequence[Any] | NDArray[Any]) -> NDArray[np.float32]:
-    """Turn samples into frames.
+def as_frames(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
+    """Turn samples into frames, without copying an array.
 
-    Integer arrays are scaled by their type: int16 by 1/32768, unsigned types around their middle. Whole numbers of no
-    particular width (a JSON list, an int64 array) are 16-bit PCM as soon as one lies beyond [-1, 1]. Floats are taken
-    as they are, infinities and NaN included.
+    Whole numbers of no particular width (a JSON list, an int64 array) are 16-bit PCM as soon as one lies beyond
+    [-1, 1]. All others keep their type, whose full scale :func:`to_float` knows.
 
     Args:
         values: [n], [channels, n] or [n, channels]; the longer axis is time.
 
     Returns:
-        float32 [n, channels]; n may be 0.
+        [n, channels] of an integer type of at most 32 bits, or of a float type; n may be 0.
 
     Raises:
         InvalidPayload: not numbers, of uneven lengths, of more than two dimensions, or whole numbers beyond 16 bits.
@@ -36,13 +35,16 @@ def as_frames(values: Sequence[Any] | NDArray[Any]) -> NDArray[np.float32]:
         array = array[:, np.newaxis]
     elif array.shape[0] < array.shape[1]:
         array = array.T
-    if array.dtype == np.int64 or array.dtype == np.uint64:
+    if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
         array = _of_unknown_width(array)
-    return to_float(array)
+    return array
 
 
 def to_float(array: NDArray[Any]) -> NDArray[np.float32]:
-    """Scale samples by the full scale of their type. Floats keep their values; the shape stays."""
+    """Scale samples by the full scale of their type: int16 by 1/32768, unsigned types around their middle.
+
+    Floats keep their values, infinities and NaN included. The shape stays.
+    """
     if array.dtype.kind == "f":
         with np.errstate(over="ignore"):
             return array.astype(np.float32, copy=False)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from speech_pipeline.audio.arrays import to_float
 from speech_pipeline.audio.payload import EncodedAudio, SampledAudio, read_payload
 from speech_pipeline.audio.raw_pcm import looks_like_pcm, raw_frames
 from speech_pipeline.audio.readers import (
@@ -90,7 +91,7 @@ class _Decoder:
         if sampling_rate is None:
             sampling_rate = self._assume_rate("The samples came without sampling_rate")
         frames = payload.frames
-        blocks = (frames[start : start + _BLOCK_FRAMES] for start in range(0, len(frames), _BLOCK_FRAMES))
+        blocks = (to_float(frames[start : start + _BLOCK_FRAMES]) for start in range(0, len(frames), _BLOCK_FRAMES))
         return self._gather((block, sampling_rate) for block in blocks)
 
     def decode_bytes(self, payload: EncodedAudio, sampling_rate: int | None) -> Audio:

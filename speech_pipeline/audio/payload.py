@@ -46,11 +46,11 @@ class SampledAudio:
     """Samples that need no decoding.
 
     Attributes:
-        frames: float32 [n, channels]; full scale is 1.
+        frames: [n, channels], integers or floats; :func:`speech_pipeline.audio.arrays.to_float` scales them.
         sampling_rate: Hz, where the payload states it beside the samples; else None.
     """
 
-    frames: NDArray[np.float32]
+    frames: NDArray[Any]
     sampling_rate: int | None = None
 
 

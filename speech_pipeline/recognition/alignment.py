@@ -1,4 +1,4 @@
-"""When each token was spoken: cross-attention of the alignment heads, and dynamic time warping over it.
+"""When each word was spoken: cross-attention of the alignment heads, and dynamic time warping over it.
 
 The method is that of openai/whisper's word times (https://github.com/openai/whisper, ``timing.py``), done in a pass of
 its own over finished text, so that decoding stays the same whether times are wanted or not.
@@ -12,70 +12,98 @@ import librosa
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.ndimage import median_filter
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import WhisperForConditionalGeneration
+from transformers.models.whisper.modeling_whisper import WhisperAttention
 
 FRAME_S = 0.02
 """Seconds of audio one encoder position stands for."""
 
 _MEDIAN_FRAMES = 7
+_STEPS = np.array([[1, 1], [0, 1], [1, 0]])
 
 
 @dataclass(frozen=True, slots=True)
-class ForcedPass:
-    """What the decoder says about texts it is made to read.
+class AttentionMap:
+    """Where the decoder looked when it wrote one text.
 
     Attributes:
-        log_probabilities: float32 [rows, tokens], natural log-probability of each text token and of the end token.
-        attention: float32 [rows, heads, tokens, frames], cross-attention of the alignment heads at the positions that
-            predict those tokens; None when it was not asked for.
+        strength: float32 [tokens, frames], attention of each token, the end token included, as a mean over the heads.
+        contrast: float32 [tokens, frames], how much a token looks at a frame more than the other tokens do.
     """
 
-    log_probabilities: Tensor
-    attention: Tensor | None
+    strength: NDArray[np.float32]
+    contrast: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the decoder says about one text it was made to read.
+
+    Attributes:
+        log_probabilities: float32 [tokens], natural log-probability of each token and of the end token.
+        attention: where it looked.
+    """
+
+    log_probabilities: NDArray[np.float32]
+    attention: AttentionMap
+
+
+def alignment_heads(model: WhisperForConditionalGeneration) -> list[tuple[int, int]]:
+    """(layer, head) of the heads that follow the audio; all of the decoder's later half where a model names none."""
+    heads = getattr(model.generation_config, "alignment_heads", None)
+    if heads:
+        return [(int(layer), int(head)) for layer, head in heads]
+    layers, count = model.config.decoder_layers, model.config.decoder_attention_heads
+    return [(layer, head) for layer in range(layers // 2, layers) for head in range(count)]
 
 
 def read_texts(
     model: WhisperForConditionalGeneration,
     encoder_states: Tensor,
     prompts: Tensor,
-    texts: Tensor,
-    heads: list[tuple[int, int]] | None,
-) -> ForcedPass:
+    texts: Sequence[Sequence[int]],
+    frames: Sequence[int],
+) -> list[Reading]:
     """Run the decoder once over prompts followed by texts.
 
     Args:
-        model: the model that made the texts.
-        encoder_states: [rows, frames, width], in the model's dtype.
+        model: the model that wrote the texts.
+        encoder_states: [rows, 1500, width], in the model's dtype.
         prompts: int64 [rows, prompt tokens].
-        texts: int64 [rows, text tokens], each row ending in the end token, padded on the right.
-        heads: (layer, head) pairs whose cross-attention is wanted, or None for none.
+        texts: token ids of each row, each ending in the end token.
+        frames: how many encoder positions of each row hold audio; the rest is padding.
     """
-    decoder = model.get_decoder()
-    inputs = torch.cat([prompts, texts[:, :-1]], dim=1)
+    longest = max(len(text) for text in texts)
+    padded = torch.tensor([[*text, *[text[-1]] * (longest - len(text))] for text in texts], device=prompts.device)
+    inputs = torch.cat([prompts, padded[:, :-1]], dim=1)
     first = prompts.shape[1] - 1
-    with _captured_queries(decoder, {layer for layer, _ in heads or ()}) as queries:
+    decoder = model.get_decoder()
+    heads = alignment_heads(model)
+    with _captured_queries(decoder, {layer for layer, _ in heads}) as queries:
         hidden = decoder(input_ids=inputs, encoder_hidden_states=encoder_states, use_cache=False).last_hidden_state
-    rows = []
-    for row in range(len(texts)):
-        logits = model.proj_out(hidden[row, first:]).float()
-        chosen = logits.gather(1, texts[row].unsqueeze(1)).squeeze(1)
-        rows.append(chosen - logits.logsumexp(dim=1))
-    attention = None
-    if heads:
-        maps = []
-        for layer, head in heads:
-            module = decoder.layers[layer].encoder_attn
-            part = slice(head * module.head_dim, (head + 1) * module.head_dim)
-            query = module.q_proj(queries[layer][:, first:])[..., part] * module.head_dim**-0.5
-            key = module.k_proj(encoder_states)[..., part]
-            maps.append(torch.softmax((query @ key.transpose(1, 2)).float(), dim=-1))
-        attention = torch.stack(maps, dim=1)
-    return ForcedPass(torch.stack(rows), attention)
+    readings = []
+    # Row by row, since logits and attention of a whole batch take gigabytes.
+    for row, text in enumerate(texts):
+        positions = slice(first, first + len(text))
+        logits = model.proj_out(hidden[row, positions]).float()
+        chosen = logits.gather(1, padded[row, : len(text), None]).squeeze(1)
+        weights = torch.cat(
+            [
+                _attention(
+                    decoder.layers[layer].encoder_attn,
+                    [head for of, head in heads if of == layer],
+                    queries[layer][row, positions],
+                    encoder_states[row, : max(frames[row], 1)],
+                )
+                for layer in sorted(queries)
+            ]
+        )
+        readings.append(Reading((chosen - logits.logsumexp(dim=1)).cpu().numpy(), _attention_map(weights)))
+    return readings
 
 
-def align(attention: NDArray[np.float32], words: Sequence[range], frames: int) -> list[tuple[float, float]]:
+def align(attention: AttentionMap, words: Sequence[range]) -> list[tuple[float, float]]:
     """Start and end of each word, in seconds from the start of the window.
 
     Dynamic time warping gives each token its stretch of frames, in which attention reaches a word some time after the
@@ -83,49 +111,60 @@ def align(attention: NDArray[np.float32], words: Sequence[range], frames: int) -
     before it is not part of it.
 
     Args:
-        attention: float32 [heads, tokens, frames], the last token being the end token.
-        words: positions of each word's tokens, in order.
-        frames: how many encoder positions hold audio; the rest is padding.
+        attention: of a text that ends in the end token.
+        words: positions of each word's tokens in the text, in order.
 
     Returns:
-        A start and an end a word; starts never decrease.
+        A start and an end a word.
     """
-    weights = attention[:, :, : max(frames, 1)]
-    weights = weights / np.maximum(weights.sum(axis=-1, keepdims=True), 1e-9)
-    strength = weights.mean(axis=0)
-    borders = _token_borders(weights)
+    borders = _token_borders(attention.contrast)
     spans = []
     for word in words:
-        first = borders[word.start]
-        last = max(borders[word.stop], first + 1)
-        profile = strength[word.start : word.stop, first:last].max(axis=0, initial=0.0)
-        rise = int(np.argmax(profile >= profile.max(initial=0.0) / 2)) if len(profile) else 0
+        first = int(borders[word.start])
+        last = max(int(borders[word.stop]), first + 1)
+        profile = attention.strength[word.start : word.stop, first:last].max(axis=0)
+        rise = int(np.argmax(profile >= profile.max() / 2))
         spans.append(((first + rise) * FRAME_S, last * FRAME_S))
     return spans
 
 
-def _token_borders(weights: NDArray[np.float32]) -> NDArray[np.int64]:
-    """The frame each token begins at, by dynamic time warping over [heads, tokens, frames]; never decreasing."""
-    deviation = weights.std(axis=-2, keepdims=True)
-    weights = (weights - weights.mean(axis=-2, keepdims=True)) / np.maximum(deviation, 1e-9)
-    weights = median_filter(weights, size=(1, 1, _MEDIAN_FRAMES), mode="nearest")
-    cost = -weights.mean(axis=0)
-    _, path = librosa.sequence.dtw(C=cost, step_sizes_sigma=np.array([[1, 1], [0, 1], [1, 0]]), backtrack=True)
+def _attention(module: WhisperAttention, heads: list[int], queries: Tensor, encoder_states: Tensor) -> Tensor:
+    """Cross-attention of some heads of a layer: float32 [heads, tokens, frames], each row a distribution."""
+    width = module.head_dim
+    query = module.q_proj(queries).unflatten(-1, (-1, width))[:, heads].transpose(0, 1)
+    key = module.k_proj(encoder_states).unflatten(-1, (-1, width))[:, heads].transpose(0, 1)
+    return torch.softmax((query @ key.transpose(1, 2)).float() * width**-0.5, dim=-1)
+
+
+def _attention_map(weights: Tensor) -> AttentionMap:
+    """Means over the heads, as they are, and relative to the other tokens and smoothed over time."""
+    strength = weights.mean(dim=0)
+    deviation = weights.std(dim=1, keepdim=True, correction=0).clamp_min(1e-9)
+    relative = (weights - weights.mean(dim=1, keepdim=True)) / deviation
+    half = _MEDIAN_FRAMES // 2
+    smooth = nn.functional.pad(relative, (half, half), mode="replicate").unfold(-1, _MEDIAN_FRAMES, 1).median(-1).values
+    return AttentionMap(strength.cpu().numpy(), smooth.mean(dim=0).cpu().numpy())
+
+
+def _token_borders(contrast: NDArray[np.float32]) -> NDArray[np.int64]:
+    """The frame each token begins at, by dynamic time warping; never decreasing."""
+    _, path = librosa.sequence.dtw(C=-contrast, step_sizes_sigma=_STEPS, backtrack=True)
     path = path[::-1]
-    return path[np.searchsorted(path[:, 0], np.arange(cost.shape[0])), 1]
+    return path[np.searchsorted(path[:, 0], np.arange(contrast.shape[0])), 1]
 
 
 @contextmanager
-def _captured_queries(decoder: torch.nn.Module, layers: set[int]) -> Iterator[dict[int, Tensor]]:
+def _captured_queries(decoder: nn.Module, layers: set[int]) -> Iterator[dict[int, Tensor]]:
     """Collect what goes into the cross-attention of some layers, whichever attention implementation is in use."""
     captured: dict[int, Tensor] = {}
     handles = []
     for layer in layers:
 
-        def keep(_module: torch.nn.Module, args: tuple, kwargs: dict, layer: int = layer) -> None:
+        def keep(_module: nn.Module, args: tuple, kwargs: dict, layer: int = layer) -> None:
             captured[layer] = kwargs["hidden_states"] if "hidden_states" in kwargs else args[0]
 
-        handles.append(decoder.layers[layer].encoder_attn.register_forward_pre_hook(keep, with_kwargs=True))
+        module = decoder.get_submodule(f"layers.{layer}.encoder_attn")
+        handles.append(module.register_forward_pre_hook(keep, with_kwargs=True))
     try:
         yield captured
     finally:

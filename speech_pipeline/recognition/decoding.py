@@ -1,6 +1,7 @@
 """Encoder output and prompts to token ids: greedy, beam search, sampling and assisted decoding."""
 
 import copy
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -47,7 +48,8 @@ def decode(
     config.do_sample = temperature > 0
     config.temperature = temperature if temperature > 0 else None
     config.num_beams = num_beams if temperature == 0 else 1
-    options: dict[str, object] = {"encoder_outputs": BaseModelOutput(last_hidden_state=encoder_states)}
+    outputs = BaseModelOutput(last_hidden_state=cast(torch.FloatTensor, encoder_states))
+    options: dict[str, Any] = {"encoder_outputs": outputs}
     if assistant is not None and temperature == 0:
         options["assistant_model"] = assistant
         if features is not None:

@@ -8,8 +8,11 @@ from transformers import WhisperForConditionalGeneration
 
 from speech_pipeline.recognition.vocabulary import Vocabulary
 
-SURE = 0.7
+SURE = 0.8
 """A window at least this sure of its language keeps it, whatever the rest of the recording is in."""
+
+OWN_LANGUAGE_S = 5.0
+"""A shorter window follows the vote: a language heard for so short a time is a guess."""
 
 
 def first_step(
@@ -52,7 +55,7 @@ def vote(ballots: Sequence[tuple[dict[str, float], float]]) -> str:
     return max(totals, key=lambda language: totals[language])
 
 
-def window_language(probabilities: dict[str, float], elected: str) -> str:
-    """The language to decode a window in: its own where it is sure of one, else the elected one."""
+def window_language(probabilities: dict[str, float], elected: str, duration_s: float) -> str:
+    """The language to decode a window of ``duration_s`` seconds in: its own where it is sure of it, else the elected."""
     own = max(probabilities, key=lambda language: probabilities[language])
-    return own if probabilities[own] >= SURE else elected
+    return own if probabilities[own] >= SURE and duration_s >= OWN_LANGUAGE_S else elected

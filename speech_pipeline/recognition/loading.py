@@ -101,7 +101,8 @@ def _load(
         if config.model_type != "whisper":
             raise InvalidSettings(f"{setting} must be a Whisper model; the one given is of type {config.model_type}.")
         loaded = WhisperForConditionalGeneration.from_pretrained(model, token=token, dtype=dtype)
-        return loaded.to(device).eval()
+        nn.Module.to(loaded, device)
+        return loaded.eval()
 
 
 def _same_encoder(main: PreTrainedModel, assistant: PreTrainedModel) -> bool:

@@ -38,30 +38,33 @@ class Vocabulary:
             if f"<|{code}|>" in self._known
         }
 
-    def prompt(self, *, language: str, task: str, previous: str | None) -> list[int]:
+    def prompt(self, *, language: str, task: str) -> list[int]:
         """Token ids the decoder starts from, for text without timestamps.
 
         Args:
             language: code of the spoken language; unused by an English-only model.
             task: ``transcribe`` or ``translate``; always part of the prompt, since multilingual models go astray
                 without it.
-            previous: text to condition on, cut from the left to the last 223 tokens.
         """
-        ids = self._previous_text(previous) if previous else []
-        ids.append(self.start)
-        if self.multilingual:
-            ids += [self.languages[language], self._known[f"<|{task}|>"]]
-        return [*ids, self.no_timestamps]
+        if not self.multilingual:
+            return [self.start, self.no_timestamps]
+        return [self.start, self.languages[language], self._known[f"<|{task}|>"], self.no_timestamps]
+
+    def previous(self, *texts: str | None) -> list[int]:
+        """Token ids that make the model take texts for what was said before, cut from the left to the last 223.
+
+        They go before :meth:`prompt`; none for no text.
+        """
+        joined = " ".join(text.strip() for text in texts if text)
+        if not joined or self._previous is None:
+            return []
+        ids = self._tokenizer.encode(f" {joined}", add_special_tokens=False)
+        # Text that spells a special token stays text.
+        ordinary = [i for i in ids if i < self.end]
+        return [self._previous, *ordinary[-MAX_PROMPT_TOKENS:]]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Text of the ordinary tokens among ``ids``."""
         return self._tokenizer.decode(
             [i for i in ids if i < self.end], skip_special_tokens=True, clean_up_tokenization_spaces=False
         )
-
-    def _previous_text(self, text: str) -> list[int]:
-        if self._previous is None:
-            return []
-        ids = self._tokenizer.encode(f" {text.strip()}", add_special_tokens=False)
-        ordinary = [i for i in ids if i < self.end]
-        return [self._previous, *ordinary[-MAX_PROMPT_TOKENS:]]

