@@ -78,7 +78,7 @@ def install(
 
 
 def verify(directory: Path, kinds: Collection[str] = DEFAULT_KINDS) -> None:
-    """Compare every file of these models with its checksum.
+    """Compare every file of these models with its checksum. ``install(..., thorough=True)`` makes good what is found.
 
     Raises:
         InvalidSettings: a kind is unknown.

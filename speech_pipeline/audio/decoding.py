@@ -23,8 +23,8 @@ from speech_pipeline.errors import InvalidAudio
 
 __all__ = ["SAMPLING_RATE", "Audio", "load_audio"]
 
-# MP3 is left to FFmpeg: libsndfile's MP3 decoder prints its complaints to standard error.
-_SOUNDFILE_MAGIC = (b"RIFF", b"RIFX", b"RF64", b"FORM", b"fLaC", b".snd", b"caff")
+# MP3 and CAF are left to FFmpeg: libsndfile prints its complaints about them.
+_SOUNDFILE_MAGIC = (b"RIFF", b"RIFX", b"RF64", b"FORM", b"fLaC", b".snd")
 _BLOCK_FRAMES = 65_536
 
 

@@ -99,7 +99,7 @@ def _decode_text(text: str, max_bytes: int) -> bytes:
         white = sum(text.count(chr(character)) for character in _WHITE_SPACE)
         _check_size((len(text) - white) // 4 * 3, max_bytes)
     try:
-        data = binascii.a2b_base64(text, strict_mode=True)
+        data = _decode_strict(text)
     except ValueError:
         data = _decode_lenient(text)
     _check_size(len(data), max_bytes)
@@ -118,9 +118,16 @@ def _decode_lenient(text: str) -> bytes:
     if not packed.endswith(b"="):
         packed += b"=" * (-len(packed) % 4)
     try:
-        return binascii.a2b_base64(packed, strict_mode=True)
+        return _decode_strict(packed)
     except ValueError:
         raise _not_base64(text) from None
+
+
+def _decode_strict(text: str | bytes) -> bytes:
+    """Standard base64 in whole groups of four; binascii alone lets padding after a whole group pass."""
+    if len(text) % 4 or text[-3:] in ("===", b"==="):
+        raise ValueError("not in whole groups")
+    return binascii.a2b_base64(text, strict_mode=True)
 
 
 def _data_of_uri(uri: str) -> str:

@@ -39,7 +39,7 @@ def read_with_soundfile(data: bytes) -> Iterator[Block]:
         DamagedFileError: libsndfile stopped at damage.
     """
     try:
-        file = soundfile.SoundFile(io.BytesIO(data))
+        file = soundfile.SoundFile(_SeekableBytes(data))
     except soundfile.SoundFileError:
         raise UnknownContainerError from None
     with file:
@@ -82,6 +82,16 @@ def read_with_ffmpeg(data: bytes, warn: Callable[[str], None]) -> Iterator[Block
             warn("The audio ends before its stated length; the file seems to be cut off.")
 
 
+class _SeekableBytes(io.BytesIO):
+    """Stays where it is on a seek before the start, which libsndfile asks for in damaged files."""
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        try:
+            return super().seek(offset, whence)
+        except ValueError:
+            return self.tell()
+
+
 class _TrackReader:
     """Decodes one track and remembers whether anything in it was damaged."""
 
@@ -113,6 +123,9 @@ class _TrackReader:
                 packet = next(packets)
             except StopIteration:
                 return
+            except IndexError:  # A track that begins late: PyAV knows only those seen on opening.
+                packets = self._container.demux(self._stream)
+                continue
             except av.FFmpegError:
                 self.damaged = True
                 return

@@ -56,7 +56,7 @@ class WaveformBuilder:
             InvalidAudio: a rate out of range, too many channels to keep apart, or a number of channels that changes
                 while they are kept apart.
         """
-        if not len(frames):
+        if not frames.size:
             return
         if not _MIN_FILE_RATE <= sampling_rate <= _MAX_FILE_RATE:
             raise InvalidAudio(

@@ -33,7 +33,7 @@ PIPELINE = {
         },
     },
     "params": {
-        "clustering": {"method": "centroid", "min_cluster_size": 12, "threshold": 0.65},
+        "clustering": {"method": "centroid", "min_cluster_size": 12, "threshold": 0.7},
         "segmentation": {"min_duration_off": 0.0},
     },
 }

@@ -1,6 +1,5 @@
 """Whisper models from the hub or a folder, checked against each other, made into the recognition stage."""
 
-import copy
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,18 +11,14 @@ from huggingface_hub.errors import GatedRepoError, HFValidationError, LocalEntry
 from torch import nn
 from transformers import (
     AutoConfig,
-    AutoModelForCausalLM,
-    PreTrainedModel,
     WhisperFeatureExtractor,
     WhisperForConditionalGeneration,
     WhisperTokenizerFast,
 )
 
-from speech_pipeline.errors import InvalidSettings, ModelMismatch, ModelUnavailable, OutOfMemory, SpeechError
+from speech_pipeline.errors import InvalidSettings, ModelUnavailable, OutOfMemory, SpeechError
 from speech_pipeline.recognition.assistant import Assistant
 from speech_pipeline.recognition.whisper import WhisperRecognizer
-
-_ENCODER_SHAPE = ("d_model", "encoder_layers", "encoder_attention_heads", "encoder_ffn_dim", "num_mel_bins")
 
 
 def load_recognizer(
@@ -52,30 +47,8 @@ def load_recognizer(
         feature_extractor = WhisperFeatureExtractor.from_pretrained(model, token=token)
     helper = None
     if assistant is not None:
-        helper = fit_assistant(main, _load(assistant, "ASSISTANT_MODEL", token, device, dtype))
+        helper = Assistant.fit(_load(assistant, "ASSISTANT_MODEL", token, device, dtype), main)
     return WhisperRecognizer(main, tokenizer, feature_extractor, helper)
-
-
-def fit_assistant(main: WhisperForConditionalGeneration, assistant: WhisperForConditionalGeneration) -> Assistant:
-    """Check an assistant against the main model, and share the encoder where it is the same, as in distil-Whisper.
-
-    Raises:
-        ModelMismatch: vocabularies or features differ.
-    """
-    if assistant.config.vocab_size != main.config.vocab_size:
-        raise ModelMismatch(
-            f"The assistant's vocabulary has {assistant.config.vocab_size} tokens and the main model's "
-            f"{main.config.vocab_size}; ASSISTANT_MODEL must be of the same family as ASR_MODEL, such as "
-            "distil-whisper/distil-large-v3 for openai/whisper-large-v3."
-        )
-    if _same_encoder(main, assistant):
-        return Assistant(_decoder_only(assistant), shares_encoder=True)
-    if assistant.config.num_mel_bins != main.config.num_mel_bins:
-        raise ModelMismatch(
-            f"The assistant reads {assistant.config.num_mel_bins} mel bins and the main model "
-            f"{main.config.num_mel_bins}; set ASSISTANT_MODEL to one that reads the same features as ASR_MODEL."
-        )
-    return Assistant(assistant, shares_encoder=False)
 
 
 def resolve_dtype(name: str, device: torch.device) -> torch.dtype:
@@ -103,23 +76,6 @@ def _load(
         loaded = WhisperForConditionalGeneration.from_pretrained(model, token=token, dtype=dtype)
         nn.Module.to(loaded, device)
         return loaded.eval()
-
-
-def _same_encoder(main: PreTrainedModel, assistant: PreTrainedModel) -> bool:
-    if any(getattr(main.config, name) != getattr(assistant.config, name) for name in _ENCODER_SHAPE):
-        return False
-    pairs = zip(main.get_encoder().parameters(), assistant.get_encoder().parameters(), strict=True)
-    return all(torch.equal(ours, theirs) for ours, theirs in pairs)
-
-
-def _decoder_only(model: WhisperForConditionalGeneration) -> PreTrainedModel:
-    """The decoder of a model as a causal language model that reads given encoder output."""
-    with torch.device("meta"):
-        causal = AutoModelForCausalLM.from_config(copy.deepcopy(model.config))
-    causal.model.decoder = model.model.decoder
-    causal.proj_out = model.proj_out
-    causal.generation_config = copy.deepcopy(model.generation_config)
-    return causal.eval()
 
 
 def _matmul_seconds(dtype: torch.dtype) -> float:
