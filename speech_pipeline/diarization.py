@@ -72,6 +72,7 @@ class Diarizer:
         if num_speakers is None and getattr(clustering, "expects_num_clusters", False):
             raise UnsupportedByModel("The loaded diarization model cannot count speakers itself; set num_speakers.")
         if samples.size == 0:
+            progress("diarization", 1.0)
             return Diarization(warnings=limits.warnings(found=0))
 
         output = self._apply(samples, limits, _ProgressHook(progress))

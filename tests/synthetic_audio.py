@@ -44,14 +44,14 @@ def encode_with_ffmpeg(
     sampling_rate: int,
     container: str,
     codec: str,
-    options: dict[str, str] | None = None,
+    layout: str = "mono",
     cover: bool = False,
 ) -> bytes:
-    """Encode mono [n] with FFmpeg's libraries; ``cover`` adds a one-picture video track."""
+    """Encode [n] with FFmpeg's libraries, the same in all channels; ``cover`` adds a one-picture video track."""
     buffer = io.BytesIO()
-    with av.open(buffer, "w", format=container, options=options or {}) as file:
+    with av.open(buffer, "w", format=container) as file:
         track = file.add_stream(codec, rate=sampling_rate)
-        track.layout = "mono"
+        track.layout = layout
         picture = file.add_stream("mjpeg" if container != "webm" else "libvpx", rate=1) if cover else None
         if picture is not None:
             picture.width, picture.height = 64, 64
@@ -60,8 +60,10 @@ def encode_with_ffmpeg(
             for packet in [*picture.encode(image), *picture.encode(None)]:
                 file.mux(packet)
         values = pcm16(samples)
+        channels = track.layout.nb_channels
         for start in range(0, len(values), 1024):
-            frame = av.AudioFrame.from_ndarray(values[np.newaxis, start : start + 1024], format="s16", layout="mono")
+            packed = np.repeat(values[start : start + 1024], channels)[np.newaxis]
+            frame = av.AudioFrame.from_ndarray(packed, format="s16", layout=layout)
             frame.sample_rate = sampling_rate
             frame.pts = start
             for packet in track.encode(frame):

@@ -20,6 +20,8 @@ DAMAGED = "Parts of the audio are damaged and were left out; times after them ma
 """Warning for files of which a part is lost."""
 
 _BLOCK_SAMPLES = 262_144
+# PyAV walks past the end of FFmpeg's array of planes when it has no free place, and the process dies.
+_UNSAFE_PLANES = 8
 _STATED_DURATION_IS_EXACT = ("mov", "matroska", "flac")
 
 
@@ -104,9 +106,8 @@ class _TrackReader:
         """Yield frames gathered into blocks; a block ends early where the rate or the channels change."""
         pending: list[NDArray[np.float32]] = []
         size, pending_shape = 0, (0, 0)
-        for frame in self._frames():
-            frames = _to_frames(frame)
-            shape = (frame.sample_rate, frames.shape[1])
+        for frames, sampling_rate in self._frames():
+            shape = (sampling_rate, frames.shape[1])
             if pending and (shape != pending_shape or size >= _BLOCK_SAMPLES):
                 yield np.concatenate(pending), pending_shape[0]
                 pending, size = [], 0
@@ -116,7 +117,7 @@ class _TrackReader:
         if pending:
             yield np.concatenate(pending), pending_shape[0]
 
-    def _frames(self) -> Iterator[Any]:
+    def _frames(self) -> Iterator[Block]:
         packets = self._container.demux(self._stream)
         while True:
             try:
@@ -130,17 +131,26 @@ class _TrackReader:
                 self.damaged = True
                 return
             try:
-                frames = packet.decode()
-            except av.FFmpegError:
+                decoded = [
+                    (_to_frames(frame), frame.sample_rate)
+                    for frame in packet.decode()
+                    if frame.samples and frame.sample_rate
+                ]
+            except (av.FFmpegError, ValueError):
                 self.damaged = True
                 continue
-            yield from (frame for frame in frames if frame.samples and frame.sample_rate)
+            yield from decoded
 
 
 def _to_frames(frame: Any) -> NDArray[np.float32]:
     """float32 [n, channels] of a planar or packed frame of any sample type."""
+    channels = frame.layout.nb_channels
+    if frame.format.is_planar and channels >= _UNSAFE_PLANES:
+        resampler = av.AudioResampler(format="flt")
+        packed = [*resampler.resample(frame), *resampler.resample(None)]
+        return np.concatenate([part.to_ndarray().reshape(-1, channels) for part in packed])
     samples = to_float(frame.to_ndarray())
-    return samples.T if frame.format.is_planar else samples.reshape(frame.samples, -1)
+    return samples.T if frame.format.is_planar else samples.reshape(-1, channels)
 
 
 def _stated_duration(data: bytes, container: Any, stream: Any) -> float:

@@ -16,6 +16,13 @@ FRAME_SAMPLES = 512
 FRAME_S = FRAME_SAMPLES / 16_000
 """Length of one frame in seconds: 32 ms."""
 
+TARGET_LEVEL = 0.03
+"""Root mean square that the loudest frames of a quiet recording are raised to: Silero VAD misses speech far below it."""
+
+MAX_GAIN = 100.0
+"""The most a recording is raised by (40 dB); what is quieter still is the noise of the converter."""
+
+_LOUDEST_PERCENT = 1
 _CONTEXT_SAMPLES = 64
 _BLOCK_FRAMES = 2_000
 
@@ -73,13 +80,14 @@ class VoiceActivityDetector:
         self._session = onnxruntime.InferenceSession(str(_model_file()), options, providers=["CPUExecutionProvider"])
 
     def detect(self, samples: NDArray[np.float32]) -> VoiceActivity:
-        """Find speech in ``samples``: float32 [n], mono, 16 kHz."""
+        """Find speech in ``samples``: float32 [n], mono, 16 kHz, at any level and with any constant offset."""
         probabilities = self._probabilities(samples)
         return VoiceActivity(probabilities, tuple(self._regions(probabilities, len(samples) / 16_000)))
 
     def _probabilities(self, samples: NDArray[np.float32]) -> NDArray[np.float32]:
         """Run the model over all frames; each sees the last 64 samples of the frame before it."""
         frames = -(-len(samples) // FRAME_SAMPLES)
+        offset, gain = _offset_and_gain(samples)
         hidden = np.zeros((1, 1, 128), np.float32)
         cell = np.zeros((1, 1, 128), np.float32)
         blocks = []
@@ -88,8 +96,8 @@ class VoiceActivityDetector:
             begin = first * FRAME_SAMPLES - _CONTEXT_SAMPLES
             block = np.zeros((last - first) * FRAME_SAMPLES + _CONTEXT_SAMPLES, np.float32)
             heard = samples[max(begin, 0) : last * FRAME_SAMPLES]
-            offset = max(-begin, 0)
-            block[offset : offset + len(heard)] = heard
+            lead = max(-begin, 0)
+            block[lead : lead + len(heard)] = (heard - offset) * gain
             inputs = np.lib.stride_tricks.sliding_window_view(block, FRAME_SAMPLES + _CONTEXT_SAMPLES)[::FRAME_SAMPLES]
             output, hidden, cell = self._session.run(
                 None, {"input": np.ascontiguousarray(inputs), "h": hidden, "c": cell}
@@ -121,6 +129,18 @@ class VoiceActivityDetector:
             if left[1] > right[0]:
                 left[1] = right[0] = (left[1] + right[0]) / 2
         return [(start, end) for start, end in padded]
+
+
+def _offset_and_gain(samples: NDArray[np.float32]) -> tuple[np.float32, np.float32]:
+    """What to subtract from the samples, and then to multiply them by, for the model to hear them well."""
+    frames = samples[: len(samples) // FRAME_SAMPLES * FRAME_SAMPLES].reshape(-1, FRAME_SAMPLES)
+    if len(frames) == 0:
+        return np.float32(0), np.float32(1)
+    blocks = (frames[first : first + _BLOCK_FRAMES] for first in range(0, len(frames), _BLOCK_FRAMES))
+    # The deviation is taken within each frame, so that a constant offset is not taken for sound.
+    level = float(np.percentile(np.concatenate([block.std(axis=1) for block in blocks]), 100 - _LOUDEST_PERCENT))
+    gain = min(max(TARGET_LEVEL / level, 1.0), MAX_GAIN) if level > 0 else 1.0
+    return np.float32(samples.mean(dtype=np.float64)), np.float32(gain)
 
 
 def _model_file() -> Path:

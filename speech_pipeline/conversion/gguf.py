@@ -1,5 +1,6 @@
 """A chat language model in a GGUF file turned into a folder for transformers."""
 
+import struct
 from pathlib import Path
 
 from speech_pipeline.errors import ModelUnavailable
@@ -19,14 +20,18 @@ def write_chat_folder(model: Path, destination: Path) -> None:
         ModelUnavailable: the package ``gguf`` is not installed, or the file is damaged or holds another kind of model.
     """
     import torch
+    import transformers
     from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
+    options = {"gguf_file": model.name, "dtype": torch.bfloat16}
+    if hasattr(transformers, "GgufConfig"):  # transformers 5 keeps weights packed unless told otherwise; 4 never does
+        options["quantization_config"] = transformers.GgufConfig(dequantize=True)
     try:
         tokenizer = AutoTokenizer.from_pretrained(model.parent, gguf_file=model.name)
-        network = AutoModelForCausalLM.from_pretrained(model.parent, gguf_file=model.name, dtype=torch.bfloat16)
+        network = AutoModelForCausalLM.from_pretrained(model.parent, **options)
     except ImportError as error:
         raise ModelUnavailable("Converting the chat model needs the package gguf, which is not installed.") from error
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OSError, RuntimeError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, OSError, RuntimeError, struct.error) as error:
         raise ModelUnavailable("The GGUF file is damaged or holds a kind of model that cannot be read.") from error
     if tokenizer.chat_template is None or END_OF_TURN not in tokenizer.get_vocab():
         raise ModelUnavailable("The GGUF file must hold a chat model with a ChatML template.")

@@ -1,6 +1,8 @@
 """Encoder output and prompts to token ids: greedy, beam search, sampling and assisted decoding."""
 
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import torch
@@ -52,10 +54,12 @@ def decode(
     options: dict[str, Any] = {"encoder_outputs": outputs}
     if assistant is not None and temperature == 0:
         options["assistant_model"] = assistant
+        # Without it generate gives a decoder-only assistant a mask of one token, which hides the prompt from it.
+        options["decoder_attention_mask"] = torch.ones_like(prompts)
         if features is not None:
             options["input_features"] = features
     # WhisperForConditionalGeneration.generate adds its own long-form loop, prompt and guards around this one.
-    with torch.random.fork_rng(devices=_random_devices(model), enabled=config.do_sample):
+    with _kept_settings(assistant), torch.random.fork_rng(devices=_random_devices(model), enabled=config.do_sample):
         if config.do_sample:
             torch.manual_seed(_SEED)
         sequences = GenerationMixin.generate(model, decoder_input_ids=prompts, generation_config=config, **options)
@@ -80,6 +84,20 @@ def _generation_config(source: GenerationConfig) -> GenerationConfig:
         return_dict_in_generate=False,
         use_cache=True,
     )
+
+
+@contextmanager
+def _kept_settings(assistant: PreTrainedModel | None) -> Iterator[None]:
+    """Undo what ``generate`` learns about an assistant, so that no request depends on those before it."""
+    if assistant is None:
+        yield
+        return
+    settings = assistant.generation_config
+    assistant.generation_config = copy.deepcopy(settings)
+    try:
+        yield
+    finally:
+        assistant.generation_config = settings
 
 
 def _random_devices(model: PreTrainedModel) -> list[torch.device]:

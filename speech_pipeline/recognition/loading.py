@@ -41,6 +41,7 @@ def load_recognizer(
     """
     # transformers warns at every call of generate about options that are set on purpose.
     transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
     main = _load(model, "ASR_MODEL", token, device, dtype)
     with _explained_errors(model, "ASR_MODEL"):
         tokenizer = WhisperTokenizerFast.from_pretrained(model, token=token)

@@ -4,6 +4,7 @@ import base64
 import io
 import math
 import struct
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -172,6 +173,27 @@ def test_channels_are_mixed_to_their_mean(container: str) -> None:
     assert audio.channels == ()
 
 
+@pytest.mark.parametrize(
+    ("container", "codec", "layout", "channels"),
+    [
+        ("ogg", "libopus", "7.1", 8),
+        ("mp4", "aac", "7.1", 8),
+        ("matroska", "pcm_s16le", "hexadecagonal", 16),
+        ("wv", "wavpack", "hexadecagonal", 16),
+    ],
+)
+def test_many_channels(container: str, codec: str, layout: str, channels: int) -> None:
+    data = encode_with_ffmpeg(tone(1.0, 48_000), 48_000, container, codec, layout)
+    audio = load(data)
+    assert audio.duration == pytest.approx(1.0, abs=0.05)
+    assert dominant_frequency(audio.samples) == pytest.approx(440, abs=3)
+    if channels > 8:
+        with pytest.raises(InvalidAudio, match=f"{channels} channels"):
+            load(data, separate_channels=True)
+    else:
+        assert len(load(data, separate_channels=True).channels) == channels
+
+
 def test_full_scale_channels_do_not_clip_when_mixed() -> None:
     samples = np.sign(tone()) * np.float32(0.99)
     audio = load(encode(np.stack([samples] * 6, axis=1)))
@@ -256,6 +278,18 @@ def test_hours_in_few_bytes_stop_at_the_limit(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(AudioTooLong):
         load(bomb, max_duration_s=60.0)
     assert 0 < sum(read_frames) < 60 * 8_000 + 300_000
+
+
+def test_memory_holds_the_waveform_and_little_more() -> None:
+    data = long_silence(0.25, 44_100, channels=2)
+    tracemalloc.start()
+    try:
+        waveform = load(data).samples.nbytes
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert waveform == 900 * SAMPLING_RATE * 4
+    assert peak < 1.3 * waveform + 20e6
 
 
 def test_flac_that_claims_a_length_of_years_is_read_to_its_end() -> None:

@@ -1,0 +1,93 @@
+"""Where models come from: the environment, the mounted repository, the defaults."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from config import ModelSettings
+from speech_pipeline.errors import InvalidSettings
+from speech_pipeline.loading import DEFAULT_ASR_MODEL, load_pipeline, resolve_device, resolve_sources
+
+
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ASR_MODEL", "ASSISTANT_MODEL", "DIARIZATION_MODEL", "HF_TOKEN", "DEVICE", "DTYPE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def _write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+
+
+def _repository_with_weights(folder: Path) -> Path:
+    _write(folder / "config.json", '{"model_type": "whisper"}')
+    _write(folder / "assistant" / "config.json", '{"model_type": "whisper"}')
+    _write(folder / "diarization" / "config.yaml", "pipeline: {}")
+    return folder
+
+
+def test_defaults_without_settings_and_weights(tmp_path: Path) -> None:
+    sources = resolve_sources(ModelSettings.from_environment(), tmp_path)
+    assert (sources.asr, sources.assistant, sources.diarization) == (DEFAULT_ASR_MODEL, None, None)
+    assert resolve_sources(ModelSettings.from_environment(), None) == sources
+
+
+def test_mounted_weights_come_before_defaults(tmp_path: Path) -> None:
+    repository = _repository_with_weights(tmp_path)
+    sources = resolve_sources(ModelSettings.from_environment(), repository)
+    assert sources.asr == str(repository)
+    assert sources.assistant == str(repository / "assistant")
+    assert sources.diarization == str(repository / "diarization")
+
+
+def test_the_environment_comes_before_mounted_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASR_MODEL", "openai/whisper-small")
+    monkeypatch.setenv("ASSISTANT_MODEL", "")
+    sources = resolve_sources(ModelSettings.from_environment(), _repository_with_weights(tmp_path))
+    assert sources.asr == "openai/whisper-small"
+    assert sources.assistant == str(tmp_path / "assistant")
+
+
+def test_other_models_in_the_repository_are_not_taken_for_whisper(tmp_path: Path) -> None:
+    _write(tmp_path / "config.json", '{"model_type": "bert"}')
+    assert resolve_sources(ModelSettings.from_environment(), tmp_path).asr == DEFAULT_ASR_MODEL
+    _write(tmp_path / "config.json", "{broken")
+    with pytest.raises(InvalidSettings, match=r"config\.json"):
+        resolve_sources(ModelSettings.from_environment(), tmp_path)
+
+
+def test_starter_names_the_starter_model_of_its_kind(starter_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ASR_MODEL", "ASSISTANT_MODEL", "DIARIZATION_MODEL"):
+        monkeypatch.setenv(name, "Starter")
+    monkeypatch.setenv("STARTER_DIR", str(starter_dir))
+    sources = resolve_sources(ModelSettings.from_environment())
+    assert sources.asr == sources.assistant == str(starter_dir / "whisper-base")
+    assert sources.diarization == str(starter_dir / "diarization")
+
+
+def test_a_repository_with_weights_is_loaded_from_anywhere(
+    starter_dir: Path, sample_call: Path, tmp_path: Path
+) -> None:
+    from config import InferenceConfig
+
+    repository = tmp_path / "moved repository"
+    shutil.copytree(starter_dir / "whisper-base", repository)
+    shutil.copytree(starter_dir / "diarization", repository / "diarization")
+    pipeline = load_pipeline(ModelSettings.from_environment(), repository)
+    config, _ = InferenceConfig.from_request({"diarize": True})
+    transcript = pipeline.transcribe(sample_call.read_bytes(), config)
+    assert "jersey" in transcript.text.lower()
+    assert len({turn.speaker for turn in transcript.turns}) == 2
+
+
+@pytest.mark.parametrize("name", ["gpu", "cuda:99", "cuda:x", "cpu:cpu", ""])
+def test_devices_that_are_not_there_are_refused(name: str) -> None:
+    with pytest.raises(InvalidSettings, match="DEVICE"):
+        resolve_device(name)
+
+
+def test_auto_device_exists() -> None:
+    assert torch.zeros(1, device=resolve_device("auto")).item() == 0
