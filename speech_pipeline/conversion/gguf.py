@@ -8,6 +8,8 @@ from speech_pipeline.errors import ModelUnavailable
 END_OF_TURN = "<|im_end|>"
 """Ends a message in the ChatML prompt format, which Qwen's chat models use."""
 
+END_OF_TEXT = "<|endoftext|>"
+
 
 def write_chat_folder(model: Path, destination: Path) -> None:
     """Undo the quantisation and save bfloat16 weights, the tokenizer and its chat template.
@@ -33,12 +35,12 @@ def write_chat_folder(model: Path, destination: Path) -> None:
         raise ModelUnavailable("Converting the chat model needs the package gguf, which is not installed.") from error
     except (ValueError, TypeError, LookupError, AttributeError, OSError, RuntimeError, struct.error) as error:
         raise ModelUnavailable("The GGUF file is damaged or holds a kind of model that cannot be read.") from error
-    if tokenizer.chat_template is None or END_OF_TURN not in tokenizer.get_vocab():
+    if tokenizer.chat_template is None or not {END_OF_TURN, END_OF_TEXT} <= tokenizer.get_vocab().keys():
         raise ModelUnavailable("The GGUF file must hold a chat model with a ChatML template.")
-    # The file names the end of a text, which chat models do not write; an answer ends with the end of its turn.
-    end_of_text, tokenizer.eos_token = tokenizer.eos_token_id, END_OF_TURN
+    # The file may name the end of a text, which chat models do not write; an answer ends with the end of its turn.
+    tokenizer.eos_token, tokenizer.pad_token = END_OF_TURN, END_OF_TEXT
     network.generation_config = GenerationConfig(
-        eos_token_id=[tokenizer.eos_token_id, end_of_text], pad_token_id=tokenizer.pad_token_id
+        eos_token_id=[tokenizer.eos_token_id, tokenizer.pad_token_id], pad_token_id=tokenizer.pad_token_id
     )
     network.save_pretrained(destination)
     tokenizer.save_pretrained(destination)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from speech_pipeline.audio.voice_activity import FRAME_S
+from speech_pipeline.audio.voice_activity import FRAME_SAMPLES
 
 SAMPLING_RATE = 16_000
 
@@ -15,6 +15,9 @@ KEPT_PAUSE_S = 1.0
 
 CUT_SEARCH_S = 8.0
 """How far before its latest possible place a cut is looked for, in seconds."""
+
+_KEPT_PAUSE = round(KEPT_PAUSE_S * SAMPLING_RATE)
+_CUT_SEARCH = round(CUT_SEARCH_S * SAMPLING_RATE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ class Window:
         for piece in self.pieces:
             border = piece.offset + piece.end - piece.start
             if time < border or (is_end and time <= border):
-                return max(piece.start, piece.start + time - piece.offset)
+                return min(max(piece.start, piece.start + time - piece.offset), piece.end)
         return self.end
 
 
@@ -83,105 +86,82 @@ def cut_windows(
 ) -> list[Window]:
     """Pack speech into windows of at most ``max_duration_s``.
 
-    Neighbouring regions share a window while they fit; a window that is full ends at the longest pause near its end. A
-    region longer than a window is cut where speech is least likely, which is between two words.
+    Neighbouring regions share a window while they fit. A region that does not fit starts the next window, where that
+    leaves at most ``CUT_SEARCH_S`` unused; else it is cut where speech is least likely, which is between two words.
 
     Args:
         samples: float32 [n], mono, 16 kHz: the whole recording.
-        regions: (start, end) in seconds, in order, without overlap.
+        regions: (start, end) in seconds, in order, without overlap; what lies outside the recording is left out.
         max_duration_s: longest window, in seconds.
         probabilities: float32 [frames] of 32 ms, the probability of speech; without them cuts follow the energy.
         channel: carried into the windows.
 
     Returns:
-        The windows in order; none for no regions.
+        The windows in order, none of them empty; no windows for no regions.
     """
     if probabilities is None:
         probabilities = _energy(samples)
-    fitting = [part for region in regions for part in _split(region, probabilities, max_duration_s)]
-    stretches = _join(fitting)
-    groups: list[list[tuple[float, float]]] = []
-    pending: list[tuple[float, float]] = []
-    for stretch in stretches:
-        pending.append(stretch)
-        while _duration(pending) > max_duration_s:
-            head, pending = _cut(pending, probabilities, max_duration_s)
-            groups.append(head)
-    if pending:
-        groups.append(pending)
-    return [_window(samples, group, channel) for group in groups]
+    limit = max(int(max_duration_s * SAMPLING_RATE), 1)
+    windows: list[Window] = []
+    stretches: list[tuple[int, int]] = []
+    room = limit
+    for start, end in _joined(regions, len(samples)):
+        while end - start > room:
+            if not stretches or room > _CUT_SEARCH:
+                cut = _quietest(start, start + room, probabilities)
+                stretches.append((start, cut))
+                start = cut
+            windows.append(_window(samples, stretches, channel))
+            stretches, room = [], limit
+        stretches.append((start, end))
+        room -= end - start
+    if stretches:
+        windows.append(_window(samples, stretches, channel))
+    return windows
 
 
-def _join(regions: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Join regions whose pause is short enough to keep."""
-    joined: list[tuple[float, float]] = []
-    for start, end in regions:
-        if joined and start - joined[-1][1] <= KEPT_PAUSE_S:
-            joined[-1] = (joined[-1][0], end)
+def _joined(regions: Sequence[tuple[float, float]], length: int) -> list[tuple[int, int]]:
+    """Regions as positions of samples, those with a short pause between them joined.
+
+    Everything from here on counts in samples, so that none is lost or doubled by rounding.
+    """
+    joined: list[tuple[int, int]] = []
+    for region in regions:
+        start, end = (min(max(round(time * SAMPLING_RATE), 0), length) for time in region)
+        if end <= start:
+            continue
+        if joined and start - joined[-1][1] <= _KEPT_PAUSE:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], end))
         else:
             joined.append((start, end))
     return joined
 
 
-def _split(
-    region: tuple[float, float], probabilities: NDArray[np.float32], max_duration_s: float
-) -> list[tuple[float, float]]:
-    """Cut a region until every part fits into a window."""
-    parts = []
-    start, end = region
-    while end - start > max_duration_s:
-        middle = _quietest(start, start + max_duration_s, probabilities)
-        parts.append((start, middle))
-        start = middle
-    return [*parts, (start, end)]
-
-
-def _cut(
-    stretches: list[tuple[float, float]], probabilities: NDArray[np.float32], max_duration_s: float
-) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
-    """Split stretches that are together too long into a window and the rest, at the best pause near its end."""
-    index, total = 0, 0.0
-    while total + _duration(stretches[index : index + 1]) <= max_duration_s:
-        total += _duration(stretches[index : index + 1])
-        index += 1
-    if index > 0 and total >= max_duration_s - CUT_SEARCH_S:
-        return stretches[:index], stretches[index:]
-    start, end = stretches[index]
-    middle = _quietest(start, start + max_duration_s - total, probabilities)
-    return [*stretches[:index], (start, middle)], [(middle, end), *stretches[index + 1 :]]
-
-
-def _quietest(start: float, latest: float, probabilities: NDArray[np.float32]) -> float:
-    """The middle of the longest run of the least speech-like frames before ``latest``, in seconds."""
-    first = int(np.ceil(max(start + (latest - start) / 2, latest - CUT_SEARCH_S) / FRAME_S))
-    last = int(latest / FRAME_S)
-    smooth = np.convolve(probabilities[first:last], np.ones(3, np.float32) / 3, mode="same")
-    if len(smooth) == 0:
+def _quietest(start: int, latest: int, probabilities: NDArray[np.float32]) -> int:
+    """The middle of the longest run of the least speech-like frames in the time before ``latest``."""
+    first = -(-max((start + latest) // 2, latest - _CUT_SEARCH) // FRAME_SAMPLES)
+    frames = probabilities[first : latest // FRAME_SAMPLES]
+    if len(frames) == 0:
         return latest
-    quiet = smooth <= smooth.min() + 0.05
+    smooth = np.convolve(np.pad(frames, 1, mode="edge"), np.ones(3, np.float32) / 3, mode="valid")
+    low, high = float(smooth.min()), float(smooth.max())
+    quiet = smooth <= low + 0.05 * (high - low)
     edges = np.flatnonzero(np.diff(np.concatenate(([0], quiet.astype(np.int8), [0]))))
     begins, ends = edges[::2], edges[1::2]
     longest = int(np.argmax(ends - begins))
-    return float(first + (begins[longest] + ends[longest]) / 2) * FRAME_S
+    return round((first + (begins[longest] + ends[longest]) / 2) * FRAME_SAMPLES)
 
 
 def _energy(samples: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Root mean square of each frame relative to the loudest, a stand-in for the probability of speech."""
-    size = round(FRAME_S * SAMPLING_RATE)
-    padded = np.pad(samples, (0, -len(samples) % size)).reshape(-1, size)
-    energy = np.sqrt(np.mean(np.square(padded), axis=1))
-    return energy / max(float(energy.max(initial=0.0)), 1e-9)
+    """Root mean square of each frame, a stand-in for the probability of speech."""
+    padded = np.pad(samples, (0, -len(samples) % FRAME_SAMPLES)).reshape(-1, FRAME_SAMPLES)
+    return np.sqrt(np.mean(np.square(padded), axis=1))
 
 
-def _duration(stretches: Sequence[tuple[float, float]]) -> float:
-    return sum(end - start for start, end in stretches)
-
-
-def _window(samples: NDArray[np.float32], stretches: Sequence[tuple[float, float]], channel: int | None) -> Window:
+def _window(samples: NDArray[np.float32], stretches: Sequence[tuple[int, int]], channel: int | None) -> Window:
     pieces, parts, offset = [], [], 0
     for start, end in stretches:
-        part = samples[round(start * SAMPLING_RATE) : round(end * SAMPLING_RATE)]
-        pieces.append(Piece(start, end, offset / SAMPLING_RATE))
-        parts.append(part)
-        offset += len(part)
+        pieces.append(Piece(start / SAMPLING_RATE, end / SAMPLING_RATE, offset / SAMPLING_RATE))
+        parts.append(samples[start:end])
+        offset += end - start
     return Window(parts[0] if len(parts) == 1 else np.concatenate(parts), tuple(pieces), channel)
