@@ -1,6 +1,7 @@
 """What is loaded (``ModelSettings``, from the environment) and what one request asks for (``InferenceConfig``)."""
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -31,7 +32,7 @@ MAX_WINDOW_S = 30.0
 class ModelSettings(BaseSettings):
     """What is loaded, read from environment variables of the same names in capitals.
 
-    An empty variable counts as unset. A model is a hub id, a folder, or ``starter``. A model left unset is taken
+    A blank variable counts as unset. A model is a hub id, a folder, or ``starter``. A model left unset is taken
     from the folder the handler is loaded from, where that holds one, and else from the defaults in
     ``speech_pipeline.loading``.
     """
@@ -47,7 +48,7 @@ class ModelSettings(BaseSettings):
         default="auto", description="precision of the Whisper weights; auto picks what the machine is fastest in"
     )
     max_audio_bytes: int = Field(default=512 * 1024**2, gt=0, description="largest encoded recording, in bytes")
-    max_audio_duration_s: float = Field(default=10_800.0, gt=0, description="longest recording, in seconds")
+    max_audio_duration_s: float = Field(default=10_800.0, gt=0, allow_inf_nan=False, description="longest recording, in seconds")
     starter_dir: Path = Field(
         default_factory=lambda: _cache_directory() / "speech-pipeline" / "starter",
         description="where the starter models are kept",
@@ -65,6 +66,18 @@ class ModelSettings(BaseSettings):
         except ValidationError as error:
             raise InvalidSettings(_sentences(error, upper=True)) from None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _strip(cls, values: Any) -> Any:
+        """Without the white space that comes along when values, tokens above all, are pasted."""
+        stripped = {name: value.strip() if isinstance(value, str) else value for name, value in values.items()}
+        return {name: value for name, value in stripped.items() if value != ""}
+
+    @field_validator("device", "dtype", mode="before")
+    @classmethod
+    def _lower_case(cls, value: Any) -> Any:
+        return _lower(value)
+
 
 class InferenceConfig(BaseModel):
     """What one request asks for. Build it with :meth:`from_request`."""
@@ -80,8 +93,8 @@ class InferenceConfig(BaseModel):
     num_speakers: Annotated[int | None, BeforeValidator(lambda v: _number(v))] = Field(default=None, ge=1, le=100)
     min_speakers: Annotated[int | None, BeforeValidator(lambda v: _number(v))] = Field(default=None, ge=1, le=100)
     max_speakers: Annotated[int | None, BeforeValidator(lambda v: _number(v))] = Field(default=None, ge=1, le=100)
-    diarize: bool | None = None
-    word_timestamps: bool = True
+    diarize: Annotated[bool | None, BeforeValidator(lambda v: _lower(v))] = None
+    word_timestamps: Annotated[bool, BeforeValidator(lambda v: _lower(v))] = True
     prompt: Annotated[str | None, AfterValidator(lambda v: _text(v))] = Field(default=None, max_length=4_000)
     hotwords: Annotated[str | None, AfterValidator(lambda v: _text(v))] = Field(default=None, max_length=4_000)
     temperature: tuple[Annotated[float, Field(ge=0, le=1)], ...] = Field(
@@ -96,7 +109,7 @@ class InferenceConfig(BaseModel):
     no_speech_threshold: Annotated[float | None, BeforeValidator(lambda v: _number(v))] = Field(default=0.6, ge=0, le=1)
     num_beams: Annotated[int, BeforeValidator(lambda v: _number(v))] = Field(default=1, ge=1, le=10)
     channels: Annotated[Literal["mix", "separate"], BeforeValidator(lambda v: _lower(v))] = "mix"
-    vad: bool = True
+    vad: Annotated[bool, BeforeValidator(lambda v: _lower(v))] = True
     format: Annotated[Literal["json", "txt", "srt", "vtt", "rttm", "stm"], BeforeValidator(lambda v: _lower(v))] = (
         "json"
     )
@@ -130,8 +143,8 @@ class InferenceConfig(BaseModel):
             config = cls.model_validate(known)
         except ValidationError as error:
             raise InvalidParameters(_sentences(error)) from None
-        warnings = (f"Unknown parameters were ignored: {', '.join(name[:60] for name in unknown[:20])}.",)
-        return config, warnings if unknown else ()
+        named = ", ".join(name[:60] for name in unknown[:20]).encode(errors="replace").decode()
+        return config, (f"Unknown parameters were ignored: {named}.",) if unknown else ()
 
     @field_validator("language", mode="before")
     @classmethod
@@ -156,7 +169,7 @@ class InferenceConfig(BaseModel):
             return tuple(_number(item) for item in value)
         try:
             start = float(_number(value))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ValueError("must be a number from 0 to 1, or a list of them to try in turn") from None
         if not 0 <= start <= 1:
             raise ValueError("must be from 0 to 1")
@@ -211,11 +224,11 @@ def _lower(value: Any) -> Any:
 
 
 def _switch(value: Any) -> Any:
-    """``auto``, or what pydantic takes for a boolean."""
+    """``auto``, or a boolean in one of its spellings."""
     value = _lower(value)
-    if isinstance(value, str) and value not in ("auto", "true", "false", "1", "0", "yes", "no", "on", "off"):
-        raise ValueError("must be true, false or 'auto'")
-    return value
+    if isinstance(value, (str, int)) and value in ("auto", "true", "false", "1", "0", "yes", "no", "on", "off", 0, 1):
+        return value
+    raise ValueError("must be true, false or 'auto'")
 
 
 def _number(value: Any) -> Any:
@@ -242,14 +255,19 @@ def _kind(value: Any) -> str:
 
 
 def _sentences(error: ValidationError, *, upper: bool = False) -> str:
-    """What pydantic found wrong, one clause a field, without its documentation links and without long inputs."""
-    clauses = []
+    """What is wrong with each field: pydantic's first finding, without its documentation links."""
+    clauses: dict[str, str] = {}
     for problem in error.errors(include_url=False, include_context=False):
         name = str(problem["loc"][0]) if problem["loc"] else "parameters"
-        message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
-        given = problem["input"]
-        shown = f", got {given!r}" if isinstance(given, (str, int, float, bool)) and len(repr(given)) <= 60 else ""
-        clause = f"{name.upper() if upper else name}: {message}{shown}"
-        if clause not in clauses:
-            clauses.append(clause)
-    return "; ".join(clauses) + "."
+        message = re.sub(r"^(Value error,|Input|String|Tuple) ", "", problem["msg"])
+        clauses.setdefault(name, f"{name.upper() if upper else name}: {message}{_shown(name, problem['input'])}")
+    return "; ".join(clauses.values()) + "."
+
+
+def _shown(name: str, value: Any) -> str:
+    """A short value as it was given; no text of the caller's, and no number with thousands of digits."""
+    if name in ("prompt", "hotwords") or not isinstance(value, (str, int, float)):
+        return ""
+    if isinstance(value, int) and abs(value) > 10**60:
+        return ""
+    return f", got {value!r}" if len(repr(value)) <= 60 else ""

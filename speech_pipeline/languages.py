@@ -5,8 +5,11 @@ from functools import cache
 
 _ALIASES = {
     "cmn": "zh", "fil": "tl", "in": "id", "iw": "he", "jv": "jw", "mo": "ro", "nb": "no",
-    "deu": "de", "ger": "de", "eng": "en", "fra": "fr", "fre": "fr", "ita": "it", "jpn": "ja", "kor": "ko",
-    "por": "pt", "rus": "ru", "spa": "es", "zho": "zh", "chi": "zh",
+    "ara": "ar", "ces": "cs", "chi": "zh", "cze": "cs", "dan": "da", "deu": "de", "dut": "nl", "ell": "el", "eng": "en",
+    "fas": "fa", "fin": "fi", "fra": "fr", "fre": "fr", "ger": "de", "gre": "el", "heb": "he", "hin": "hi", "hun": "hu",
+    "ind": "id", "ita": "it", "jpn": "ja", "kor": "ko", "nld": "nl", "nor": "no", "per": "fa", "pol": "pl", "por": "pt",
+    "ron": "ro", "rum": "ro", "rus": "ru", "spa": "es", "swe": "sv", "tha": "th", "tur": "tr", "ukr": "uk", "urd": "ur",
+    "vie": "vi", "zho": "zh",
 }  # fmt: skip
 """Codes in use (retired ones, macro-languages, ISO 639-2 of the large languages) that Whisper has under another code."""
 

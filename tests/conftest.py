@@ -22,7 +22,7 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def sample_call() -> Path:
-    """A 30 s telephone call of two speakers, from pyannote.audio's own wheel; sample.rttm and sample.stm lie beside it."""
+    """A telephone call of two speakers, 30 s, in pyannote.audio's wheel; sample.rttm and sample.stm lie beside it."""
     spec = importlib.util.find_spec("pyannote.audio")
     assert spec is not None
     assert spec.origin is not None

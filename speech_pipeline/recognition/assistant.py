@@ -2,10 +2,10 @@
 
 import copy
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import torch
-from transformers import AutoModelForCausalLM, GenerationMixin, PreTrainedModel, WhisperForConditionalGeneration
+from transformers import GenerationMixin, PreTrainedModel, WhisperForCausalLM, WhisperForConditionalGeneration
 
 from speech_pipeline.errors import ModelMismatch
 
@@ -45,15 +45,24 @@ class Assistant:
                 f"{main.config.num_mel_bins}; set ASSISTANT_MODEL to one that reads the same features as ASR_MODEL."
             )
         shares_encoder = _same_encoder(model, main)
-        draft = _decoder_of(model) if shares_encoder else _plainly_generating(model)
+        draft = _decoder_draft(model) if shares_encoder else _whole_draft(model)
         draft.generation_config = copy.deepcopy(model.generation_config)
         # The other schedules keep what they learnt from one request for the next.
         draft.generation_config.num_assistant_tokens_schedule = "heuristic_transient"
         return cls(draft.eval(), shares_encoder)
 
 
-class _Draft(WhisperForConditionalGeneration):
-    """Generates as other models of transformers do.
+class _DecoderDraft(WhisperForCausalLM):
+    """A decoder that reads encoder output it is given."""
+
+    def generate(self, *arguments: Any, **options: Any) -> Any:
+        """Propose tokens after ``input_ids``; the main model's own ``generate`` gives a mask that hides the prompt."""
+        options["attention_mask"] = torch.ones_like(options["input_ids"])
+        return super().generate(*arguments, **options)
+
+
+class _WholeDraft(WhisperForConditionalGeneration):
+    """A model with an encoder of its own, which generates as other models of transformers do.
 
     Whisper's own ``generate`` sets the begin index of logits processors that it shares with the main model, which then
     suppresses the end token in the middle of a text.
@@ -69,18 +78,17 @@ def _same_encoder(model: WhisperForConditionalGeneration, main: WhisperForCondit
     return all(torch.equal(theirs, ours) for theirs, ours in pairs)
 
 
-def _decoder_of(model: WhisperForConditionalGeneration) -> PreTrainedModel:
-    """The decoder of a model, as a causal language model that reads given encoder output."""
+def _decoder_draft(model: WhisperForConditionalGeneration) -> PreTrainedModel:
     with torch.device("meta"):
-        causal = AutoModelForCausalLM.from_config(copy.deepcopy(model.config))
-    causal.model.decoder = model.model.decoder
-    causal.proj_out = model.proj_out
-    return causal
+        draft = _DecoderDraft(copy.deepcopy(model.config))
+    draft.model.decoder = model.model.decoder
+    draft.proj_out = model.proj_out
+    return draft
 
 
-def _plainly_generating(model: WhisperForConditionalGeneration) -> PreTrainedModel:
+def _whole_draft(model: WhisperForConditionalGeneration) -> PreTrainedModel:
     with torch.device("meta"):
-        draft = _Draft(copy.deepcopy(model.config))
+        draft = _WholeDraft(copy.deepcopy(model.config))
     draft.model = model.model
     draft.proj_out = model.proj_out
     return draft

@@ -54,8 +54,6 @@ def decode(
     options: dict[str, Any] = {"encoder_outputs": outputs}
     if assistant is not None and temperature == 0:
         options["assistant_model"] = assistant
-        # Without it generate gives a decoder-only assistant a mask of one token, which hides the prompt from it.
-        options["decoder_attention_mask"] = torch.ones_like(prompts)
         if features is not None:
             options["input_features"] = features
     # WhisperForConditionalGeneration.generate adds its own long-form loop, prompt and guards around this one.

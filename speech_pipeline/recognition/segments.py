@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from speech_pipeline.punctuation import CLOSING, ends_clause, ends_sentence
 from speech_pipeline.transcript import Word
 
 PAUSE_S = 1.0
@@ -11,11 +12,23 @@ PAUSE_S = 1.0
 MAX_SEGMENT_S = 15.0
 """A longer segment is cut at its clearest break, in seconds."""
 
-_SENTENCE_END = re.compile(r"[.?!…。！？।؟][\"'”’)\]»」』]*$")
-_CLAUSE_END = re.compile(r"[,;:，、；：،][\"'”’)\]»」』]*$")
+_QUOTES = "\"'“‘«„([{-"
+
+# Letters with full stops (U.S., p.m., J.R.R.), initials but not the pronoun I, titles. "etc." is none: it often ends a
+# sentence, and before a small letter no full stop does.
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(\"'])(?:[A-Za-z]|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|etc|No|Nr|Sra?|Dra|Mme|Mlle|bzw|ca|usw|z\.B|e\.g|i\.e)\.$"
+    r"(?:[^\W\d_]\.){2,}|[A-HJ-ZÀ-ÞА-ЯΑ-Ω]\.|[b-df-hj-np-tv-xz]\."
+    r"|(?:Mr|Mrs|Ms|Dr|Prof|Rev|Hon|St|Ste|Mt|Ft|Jr|Sr|Gen|Col|Capt|Lt|Sgt|Gov|Sen|Rep|Sra|Srta|Dra|Mme|Mlle|Hr|Fr"
+    r"|Sig|Dott|Ing|[Vv]s|[Cc]a|bzw|[Bb]spw|[Nn]r)\."
 )
+_ABBREVIATION_BEFORE_NUMBER = re.compile(
+    r"(?:[Nn]os?|[Nn]úm|[Aa]rt|[Ff]ig|[Vv]ol|[Cc]h|[Pp]p|[Aa]pprox|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\."
+)
+_ORDINAL = re.compile(r"\d{1,2}\.")
+_AFTER_ORDINAL = frozenset(
+    "Januar Jänner Februar März April Mai Juni Juli August September Oktober November Dezember Jahrhundert".split()
+)
+"""German writes ordinals as 3. and its months and nouns with a capital."""
 
 
 def split_segments(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
@@ -34,12 +47,21 @@ def split_segments(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
 def _is_end(word: Word, following: Word) -> bool:
     if following.start - word.end >= PAUSE_S:
         return True
-    text = word.text.strip()
-    if not _SENTENCE_END.search(text) or _ABBREVIATION.search(text):
+    if not ends_sentence(word.text):
         return False
-    first = following.text.strip()[:1]
-    # "3 p.m. on Monday": a full stop before a small letter ends no sentence; other marks and scripts without case do.
-    return not (text.endswith(".") and first.islower())
+    text = word.text.strip().rstrip(CLOSING)
+    if not text.endswith((".", "…")):
+        return True
+    bare = text.lstrip(_QUOTES)
+    after = following.text.strip().lstrip(_QUOTES)
+    if _ABBREVIATION.fullmatch(bare):
+        return False
+    if _ABBREVIATION_BEFORE_NUMBER.fullmatch(bare) and after[:1].isdigit():
+        return False
+    if _ORDINAL.fullmatch(bare) and after.rstrip(".,;:?!") in _AFTER_ORDINAL:
+        return False
+    # "Well... maybe": a full stop before a small letter ends no sentence; scripts without case have none.
+    return not after[:1].islower()
 
 
 def _limited(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
@@ -49,10 +71,10 @@ def _limited(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
         return
     quarter = len(words) // 4
 
-    def clarity(index: int) -> tuple[bool, float]:
+    def clarity(index: int) -> tuple[bool, float, int]:
         left, right = words[index - 1], words[index]
-        return bool(_CLAUSE_END.search(left.text.strip())), right.start - left.end
+        return ends_clause(left.text), right.start - left.end, -abs(2 * index - len(words))
 
-    cut = max(range(max(quarter, 1), len(words) - quarter), key=clarity)
+    cut = max(range(quarter, len(words) - quarter), key=clarity)
     yield from _limited(words[:cut])
     yield from _limited(words[cut:])

@@ -1,15 +1,28 @@
 """Tokens to words."""
 
+import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
+from speech_pipeline.punctuation import CLAUSE_ENDS, CLOSING, SENTENCE_ENDS
 from speech_pipeline.recognition.vocabulary import Vocabulary
 
 WITHOUT_SPACES = frozenset({"zh", "ja", "th", "lo", "my", "km", "bo", "yue"})
-"""Languages whose writing has no spaces between words; each unit of text is a word there."""
+"""Languages whose writing has no spaces between words; each character, or each token of several, is a word there."""
 
-_OPENING = "\"'“‘¿¡([{-«「『《〈（【"
-_CLOSING = "\"'.。,，!！?？:：”’)]}、»」』》〉）】…;；"
+_OPENING_BRACKETS = "「『《〈（【"
+_OPENING = "\"'“‘„¿¡([{-«" + _OPENING_BRACKETS
+_ENDS = "".join(sorted(SENTENCE_ENDS | CLAUSE_ENDS))
+_CLOSING = CLOSING + "）" + _ENDS
+_MARKS = _OPENING + _CLOSING
+
+_HAN_AND_KANA = (
+    "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
+    "\U00020000-\U0003ffff"
+)
+_BEYOND_LATIN = "\u0250-\U0010ffff"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,65 +43,64 @@ class TokenWord:
 def split_words(vocabulary: Vocabulary, ids: Sequence[int], language: str) -> list[TokenWord]:
     """Words of a decoded text, punctuation attached to the word it belongs to.
 
-    Joining the texts of the words gives the text of ``ids``.
+    Joining the texts of the words gives the text of ``ids``, and every token is part of one word. None for no text.
     """
-    units = _units(vocabulary, ids)
-    if language not in WITHOUT_SPACES:
-        units = _by_spaces(units)
-    return _attach_punctuation(units)
-
-
-def _units(vocabulary: Vocabulary, ids: Sequence[int]) -> list[TokenWord]:
-    """The shortest runs of tokens that are whole characters."""
-    whole = vocabulary.decode(ids)
-    units: list[TokenWord] = []
-    first, written = 0, 0
-    for position in range(len(ids)):
-        text = vocabulary.decode(ids[first : position + 1])
-        # Part of a character decodes to U+FFFD, unless the text has that very character there.
-        if "\ufffd" in text and whole[written : written + len(text)] != text:
-            continue
-        units.append(_unit(text, first, position + 1))
-        first, written = position + 1, written + len(text)
-    if first < len(ids):
-        units.append(_unit(whole[written:], first, len(ids)))
-    return units
-
-
-def _by_spaces(units: list[TokenWord]) -> list[TokenWord]:
+    text = vocabulary.decode(ids)
+    starts = _word_starts(text, language)
     words: list[TokenWord] = []
-    for unit in units:
-        if not words or unit.text.startswith(" ") or not unit.spoken or not words[-1].spoken:
-            words.append(unit)
-        else:
+    written = 0
+    for unit in _units(vocabulary, ids, text):
+        if words and (written not in starts or not words[-1].spoken):
             words[-1] = _merged(words[-1], unit)
+        else:
+            words.append(unit)
+        written += len(unit.text)
     return words
 
 
-def _attach_punctuation(words: list[TokenWord]) -> list[TokenWord]:
-    """Opening marks go to the word after them, all others to the word before them."""
-    attached: list[TokenWord] = []
-    opening: TokenWord | None = None
-    for word in words:
-        mark = word.text.strip()
-        if opening is not None:
-            word, opening = _merged(opening, word), None
-        if mark and all(c in _OPENING for c in mark) and (word.text.startswith(" ") or mark not in _CLOSING):
-            opening = word
-        elif attached and (not mark or all(c in _CLOSING for c in mark)):
-            attached[-1] = _merged(attached[-1], word)
-        else:
-            attached.append(word)
-    if opening is not None:
-        if attached:
-            attached[-1] = _merged(attached[-1], opening)
-        else:
-            attached.append(opening)
-    return attached
+def _units(vocabulary: Vocabulary, ids: Sequence[int], whole: str) -> list[TokenWord]:
+    """The shortest runs of tokens that are whole characters."""
+    ends = [(0, 0)]
+    for stop in range(1, len(ids) + 1):
+        # A character that is not complete yet decodes to U+FFFD, which the whole text does not have there.
+        text = vocabulary.decode(ids[:stop])
+        if len(text) > ends[-1][1] and whole.startswith(text):
+            ends.append((stop, len(text)))
+    if len(ends) > 1:
+        ends[-1] = (len(ids), len(whole))
+    pairs = zip(ends, ends[1:], strict=False)
+    return [_unit(whole[begin:end], first, stop) for (first, begin), (stop, end) in pairs]
+
+
+def _word_starts(text: str, language: str) -> frozenset[int]:
+    """Positions in the text at which words start. What no word claims belongs to the word before it."""
+    starts = (match.start() for match in _word_pattern(language in WITHOUT_SPACES).finditer(text))
+    return frozenset(start for start in starts if not unicodedata.category(text[start]).startswith("M"))
+
+
+@cache
+def _word_pattern(without_spaces: bool) -> re.Pattern[str]:
+    alone = _BEYOND_LATIN if without_spaces else _HAN_AND_KANA
+    marks, opening, closing = re.escape(_MARKS), re.escape(_OPENING), re.escape(_CLOSING)
+    spaced_closing = re.escape("".join(set(_CLOSING) - set(_OPENING)))
+    # Full stops, commas, hyphens and apostrophes may stand inside a word (3.5, U.S., well-known, don't); these end one.
+    ends = re.escape("".join(mark for mark in _ENDS if not mark.isascii()))
+    breaks = rf"(?:\.{{2,}}|-{{2,}}|[{ends}])"
+    return re.compile(
+        rf"""
+        [\s{opening}]*                                              # what is attached in front
+        (?![{marks}])
+        (?: [{alone}]                                               # a character that is a word,
+          | \S (?: (?! {breaks} | [{alone}{_OPENING_BRACKETS}] ) \S )* )   # or letters up to a space
+        (?: {breaks} | [{closing}] )*                               # what is attached behind
+        (?: \s+ [{spaced_closing}]+ (?!\S) )*                       # French: a space before "?"
+        """,
+        re.VERBOSE,
+    )
 
 
 def _unit(text: str, start: int, stop: int) -> TokenWord:
-    silent = all(character in _OPENING or character in _CLOSING for character in text.strip())
+    silent = all(character in _MARKS or character.isspace() for character in text)
     return TokenWord(text, range(start, stop), range(stop, stop) if silent else range(start, stop))
 
 

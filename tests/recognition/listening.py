@@ -46,9 +46,7 @@ def speech_windows(
     """Windows of the speech in a recording."""
     samples = samples_of(recording) if isinstance(recording, Path) else recording
     activity = detector.detect(samples)
-    return cut_windows(
-        samples, activity.regions, max_duration_s=max_duration_s, probabilities=activity.probabilities
-    )
+    return cut_windows(samples, activity.regions, max_duration_s=max_duration_s, probabilities=activity.probabilities)
 
 
 def whole_window(samples: NDArray[np.float32]) -> Window:
