@@ -191,7 +191,7 @@ def starter(directory: Path | None, chat: bool, verify: bool) -> None:
         if verify:
             starter.verify(directory, kinds=kinds)
         else:
-            starter.install(directory, kinds=kinds, progress=progress)
+            starter.install(directory, kinds=kinds, progress=progress, thorough=True)
     click.echo(f"The starter models are complete: {click.format_filename(directory)}")
 
 

@@ -62,6 +62,7 @@ def read_with_ffmpeg(data: bytes, warn: Callable[[str], None]) -> Iterator[Block
         UnknownContainerError: FFmpeg does not recognise the bytes as one of these containers.
         InvalidAudio: a container without an audio track, or with one in an unknown codec.
     """
+    av.logging.set_libav_level(av.logging.PANIC)  # What FFmpeg prints to standard error is told in warnings instead.
     try:
         container = av.open(io.BytesIO(data), metadata_errors="replace", options={"format_whitelist": FFMPEG_DEMUXERS})
     except av.FFmpegError:

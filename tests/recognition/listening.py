@@ -1,10 +1,13 @@
-"""Recordings to windows, as the pipeline cuts them, and what a recogniser made of them."""
+"""Recordings to windows, as the pipeline cuts them, and what a recogniser makes of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from transformers import WhisperForConditionalGeneration
 
 from config import InferenceConfig
 from speech_pipeline.audio.decoding import load_audio
@@ -25,11 +28,14 @@ SPEECH_CLIPS = (
     "speech/phone_8k.wav",
     "speech/two_channels.wav",
 )
-"""The shared recordings in which somebody speaks alone."""
+"""The shared recordings of one speaker at a time."""
+
+PROMPT_TOKENS = 4
+"""Tokens the decoder starts from: start of transcript, language, task, no timestamps."""
 
 
 def request(**parameters: object) -> InferenceConfig:
-    """The options of a request; every call gives another object, so another recording."""
+    """The options of a request. Each call gives another object, so another recording."""
     return InferenceConfig.from_request(parameters)[0]
 
 
@@ -40,18 +46,16 @@ def samples_of(file: Path) -> NDArray[np.float32]:
     ).samples
 
 
-def speech_windows(
-    detector: VoiceActivityDetector, recording: Path | NDArray[np.float32], max_duration_s: float = 30.0
-) -> list[Window]:
+def speech_windows(detector: VoiceActivityDetector, recording: Path, max_duration_s: float = 30.0) -> list[Window]:
     """Windows of the speech in a recording."""
-    samples = samples_of(recording) if isinstance(recording, Path) else recording
+    samples = samples_of(recording)
     activity = detector.detect(samples)
     return cut_windows(samples, activity.regions, max_duration_s=max_duration_s, probabilities=activity.probabilities)
 
 
-def whole_window(samples: NDArray[np.float32]) -> Window:
+def whole_window(samples: NDArray[np.floating]) -> Window:
     """One window of all the samples, whether somebody speaks or not."""
-    return Window(samples, (Piece(0.0, len(samples) / 16_000, 0.0),))
+    return Window(samples.astype(np.float32), (Piece(0.0, len(samples) / 16_000, 0.0),))
 
 
 def recognize(recognizer: WhisperRecognizer, windows: Sequence[Window], **parameters: object) -> list[Recognition]:
@@ -65,9 +69,57 @@ def text_of(recognitions: Iterable[Recognition]) -> str:
     return "".join(segment.text for recognition in recognitions for segment in recognition.segments).strip()
 
 
-def tokens_of(decoder: BatchDecoder, window: Window, config: InferenceConfig, *, assisted: bool = False) -> list[int]:
-    """Token ids of a window that is decoded alone."""
-    row = Row(window, config, assisted=assisted)
-    decoder.decode([row], {id(config): config.language} if config.language else {})
+def decoded_rows(
+    decoder: BatchDecoder,
+    windows: Sequence[Window],
+    *,
+    assisted: bool = False,
+    states: torch.Tensor | None = None,
+    **parameters: object,
+) -> list[Row]:
+    """Decode windows of one request as one batch; ``states`` are their encoder outputs, where they are known."""
+    config = request(**parameters)
+    previous = decoder.vocabulary.previous(config.hotwords, config.prompt)
+    rows = [Row(window, config, previous, assisted) for window in windows]
+    for row, known in zip(rows, states.split(1) if states is not None else (), strict=False):
+        row.states = known
+    with torch.inference_mode():
+        decoder.decode(rows, {id(config): config.language} if config.language else {})
+    return rows
+
+
+def encoder_states(decoder: BatchDecoder, windows: Sequence[Window]) -> torch.Tensor:
+    """Encoder output of windows: float32 [windows, 1500, width]."""
+    with torch.inference_mode():
+        return decoder._encode([Row(window, request()) for window in windows])
+
+
+def tokens_of(row: Row) -> tuple[int, ...]:
+    """Token ids of the text that was kept."""
     assert row.best is not None
-    return list(row.best.tokens)
+    return row.best.tokens
+
+
+@contextmanager
+def recorded_passes(model: WhisperForConditionalGeneration) -> Iterator[list[tuple[int, int]]]:
+    """(rows, tokens) that go into the decoder in each of its forward passes.
+
+    A window takes one pass for its language, one for each step of each attempt, and one a finished attempt for reading
+    it over.
+    """
+    passes: list[tuple[int, int]] = []
+
+    def record(_module: torch.nn.Module, _args: tuple, kwargs: dict) -> None:
+        rows, tokens = kwargs["input_ids"].shape
+        passes.append((rows, tokens))
+
+    handle = model.get_decoder().register_forward_pre_hook(record, with_kwargs=True)
+    try:
+        yield passes
+    finally:
+        handle.remove()
+
+
+def attempts(passes: Sequence[tuple[int, int]], prompt_tokens: int = PROMPT_TOKENS) -> list[int]:
+    """How many rows were decoded in each attempt, that is in each pass that starts from a prompt."""
+    return [rows for rows, tokens in passes if tokens == prompt_tokens]
