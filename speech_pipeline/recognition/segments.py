@@ -45,7 +45,7 @@ def split_segments(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
 
 
 def _is_end(word: Word, following: Word) -> bool:
-    if following.start - word.end >= PAUSE_S:
+    if _pause(word, following) >= PAUSE_S:
         return True
     if not ends_sentence(word.text):
         return False
@@ -73,8 +73,13 @@ def _limited(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
 
     def clarity(index: int) -> tuple[bool, float, int]:
         left, right = words[index - 1], words[index]
-        return ends_clause(left.text), right.start - left.end, -abs(2 * index - len(words))
+        return ends_clause(left.text), _pause(left, right), -abs(2 * index - len(words))
 
     cut = max(range(quarter, len(words) - quarter), key=clarity)
     yield from _limited(words[:cut])
     yield from _limited(words[cut:])
+
+
+def _pause(left: Word, right: Word) -> float:
+    """Seconds between two words to the millisecond, so that rounding does not tell equal pauses apart."""
+    return round(right.start - left.end, 3)

@@ -55,11 +55,11 @@ class Vocabulary:
 
         They go before :meth:`prompt`; none for no text.
         """
-        joined = " ".join(text.strip() for text in texts if text)
+        joined = " ".join(text.strip() for text in texts if text and text.strip())
         if not joined or self._previous is None:
             return []
         ids = self._tokenizer.encode(f" {joined}", add_special_tokens=False)
-        # Text that spells a special token stays text.
+        # Text that spells a special token must not act as one.
         ordinary = [i for i in ids if i < self.end]
         return [self._previous, *ordinary[-MAX_PROMPT_TOKENS:]]
 
