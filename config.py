@@ -48,11 +48,21 @@ class ModelSettings(BaseSettings):
         default="auto", description="precision of the Whisper weights; auto picks what the machine is fastest in"
     )
     max_audio_bytes: int = Field(default=512 * 1024**2, gt=0, description="largest encoded recording, in bytes")
-    max_audio_duration_s: float = Field(default=10_800.0, gt=0, allow_inf_nan=False, description="longest recording, in seconds")
+    max_audio_duration_s: float = Field(
+        default=10_800.0, gt=0, allow_inf_nan=False, description="longest recording, in seconds"
+    )
     starter_dir: Path = Field(
         default_factory=lambda: _cache_directory() / "speech-pipeline" / "starter",
         description="where the starter models are kept",
     )
+
+    @field_validator("asr_model", "assistant_model", "diarization_model", "starter_dir", mode="after")
+    @classmethod
+    def _expand_home(cls, value: Any) -> Any:
+        """``~`` as the shell takes it."""
+        if isinstance(value, Path):
+            return value.expanduser()
+        return str(Path(value).expanduser()) if value and value.startswith("~") else value
 
     @classmethod
     def from_environment(cls) -> Self:
@@ -198,6 +208,11 @@ class InferenceConfig(BaseModel):
                 'with channels="separate" each channel is one speaker; leave out diarize, or set channels to "mix".'
             )
         speakers = self.num_speakers or self.min_speakers or self.max_speakers
+        if speakers and self.channels == "separate":
+            raise ConflictingParameters(
+                'with channels="separate" each channel is one speaker; leave out the number of speakers, or set '
+                'channels to "mix".'
+            )
         if self.diarize is False and speakers:
             raise ConflictingParameters(
                 "a number of speakers was given and diarize is false; leave out one of the two."

@@ -112,6 +112,11 @@ def number_speakers(segments: Sequence[Segment], diarization: Diarization) -> tu
     )
 
 
+def with_speaker(segment: Segment, speaker: str) -> Segment:
+    """The segment and all its words given to one speaker."""
+    return replace(segment, speaker=speaker, words=tuple(replace(word, speaker=speaker) for word in segment.words))
+
+
 def speaker_label(index: int) -> str:
     """The label of the speaker that appears as number ``index``, counted from 0."""
     return f"SPEAKER_{index:02d}"
@@ -127,8 +132,7 @@ def _pieces(segment: Segment) -> tuple[Word, ...] | tuple[Segment]:
 def _cut(segment: Segment, labels: Sequence[str]) -> list[Segment]:
     """The segment cut where the label of its pieces changes."""
     if len(set(labels)) == 1:
-        words = tuple(replace(word, speaker=labels[0]) for word in segment.words)
-        return [replace(segment, speaker=labels[0], words=words)]
+        return [with_speaker(segment, labels[0])]
     runs = [
         tuple(replace(word, speaker=speaker) for word, _ in run)
         for speaker, run in groupby(zip(segment.words, labels, strict=True), key=lambda pair: pair[1])
@@ -141,7 +145,6 @@ def _cut(segment: Segment, labels: Sequence[str]) -> list[Segment]:
             end=max(run[0].start, run[-1].end),
             words=run,
             speaker=run[0].speaker,
-            tokens=(),
         )
         for run in runs
     ]

@@ -15,7 +15,14 @@ import click
 
 from config import STARTER, InferenceConfig, ModelSettings
 from speech_pipeline.console import progress_bar, sentence, speed, tell
-from speech_pipeline.errors import InvalidParameters, InvalidSettings, ModelMismatch, ModelUnavailable, SpeechError
+from speech_pipeline.errors import (
+    InvalidParameters,
+    InvalidSettings,
+    ModelMismatch,
+    ModelUnavailable,
+    OutOfMemory,
+    SpeechError,
+)
 from speech_pipeline.files import read_recording, transcript_paths, write_transcript
 from speech_pipeline.progress import Progress
 
@@ -68,7 +75,7 @@ def main(arguments: Sequence[str] | None = None, *, load: Loader = load_models) 
         return INTERRUPTED
     except SpeechError as error:
         tell(f"Error: {sentence(error)}")
-        if isinstance(error, ModelUnavailable | ModelMismatch):
+        if isinstance(error, ModelUnavailable | ModelMismatch | OutOfMemory):
             return MODEL_UNAVAILABLE
         return WRONG_USAGE if isinstance(error, InvalidSettings) else FILE_FAILED
     return code if isinstance(code, int) else SUCCESS
@@ -131,10 +138,10 @@ def transcribe(
     format = format or _ending(output) or "txt"
     config = _request({**_pairs(others), **_given(parameters), "format": format})
     paths = transcript_paths(files, output, format)
-    if model == STARTER and config.diarize and not diarization_model:
-        diarization_model = STARTER
     models = {"asr_model": model, "assistant_model": assistant, "diarization_model": diarization_model}
     settings = ModelSettings.from_environment().model_copy(update=_given({**models, "device": device, "dtype": dtype}))
+    if model == STARTER and config.diarize and not settings.diarization_model:
+        settings = settings.model_copy(update={"diarization_model": STARTER})
     pipeline = _load(load, settings)
     failures = 0
     for file, path in zip(files, paths, strict=True):

@@ -14,16 +14,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from speech_pipeline.audio.waveform import SAMPLING_RATE
 from speech_pipeline.errors import DiarizationFailed, OutOfMemory, SpeechError, UnsupportedByModel
+from speech_pipeline.memory import is_out_of_memory, release_cached_memory
 from speech_pipeline.progress import Progress, no_progress
 from speech_pipeline.transcript import Diarization, SpeakerTurn
 
 if TYPE_CHECKING:
     from pyannote.audio import Pipeline
     from pyannote.core import Annotation
-
-SAMPLING_RATE = 16_000
-"""Hz."""
 
 PROGRESS_SHARES = {"segmentation": (0.0, 0.2), "embeddings": (0.2, 0.95)}
 """What part of the whole each step of the pipeline takes, from and to; the rest is clustering."""
@@ -39,6 +38,16 @@ class Diarizer:
 
     def __init__(self, pipeline: "Pipeline") -> None:
         self._pipeline = pipeline
+
+    def check(self, num_speakers: int | None) -> None:
+        """Refuse what the model cannot do, before any work.
+
+        Raises:
+            UnsupportedByModel: the pipeline cannot count speakers itself and ``num_speakers`` is not given.
+        """
+        clustering = getattr(self._pipeline, "clustering", None)
+        if num_speakers is None and getattr(clustering, "expects_num_clusters", False):
+            raise UnsupportedByModel("The loaded diarization model cannot count speakers itself; set num_speakers.")
 
     def diarize(
         self,
@@ -64,13 +73,11 @@ class Diarizer:
         Raises:
             DiarizationFailed: the pipeline failed.
             OutOfMemory: the recording does not fit in memory, even with smaller batches.
-            UnsupportedByModel: the pipeline cannot count speakers itself and ``num_speakers`` is not given.
+            UnsupportedByModel: see :meth:`check`.
         """
         duration = samples.size / SAMPLING_RATE
         limits = _Limits(num_speakers, min_speakers, max_speakers)
-        clustering = getattr(self._pipeline, "clustering", None)
-        if num_speakers is None and getattr(clustering, "expects_num_clusters", False):
-            raise UnsupportedByModel("The loaded diarization model cannot count speakers itself; set num_speakers.")
+        self.check(num_speakers)
         if samples.size == 0:
             progress("diarization", 1.0)
             return Diarization(warnings=limits.warnings(found=0))
@@ -97,8 +104,7 @@ class Diarizer:
                 return self._run(samples, limits, hook)
             except OutOfMemory:
                 pass  # Past this point the failed attempt's frames, and the memory they held, are gone.
-            if torch.cuda.is_available():
-                torch.cuda.empty_cache()
+            release_cached_memory()
             with self._smaller_batches():
                 return self._run(samples, limits, hook)
 
@@ -118,7 +124,7 @@ class Diarizer:
         except SpeechError:
             raise
         except Exception as error:
-            if isinstance(error, (torch.OutOfMemoryError, MemoryError)) or "allocate memory" in str(error):
+            if is_out_of_memory(error):
                 raise OutOfMemory("The recording is too long to diarize in the memory of this machine.") from error
             raise DiarizationFailed(
                 "The diarization model failed on this recording; set diarize to false to get its text without speakers."

@@ -2,18 +2,16 @@
 
 import contextlib
 import sys
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import torch
 import yaml
 
-from config import disable_pyannote_telemetry
 from speech_pipeline.diarization import Diarizer
 from speech_pipeline.errors import InvalidSettings, ModelUnavailable, OutOfMemory, SpeechError
+from speech_pipeline.pyannote_import import import_pyannote
 
 DEFAULT_BATCH_SIZE = 32
 """Windows, and stretches of speech, that are computed at once where the configuration does not say; pyannote's is 1."""
@@ -58,16 +56,6 @@ def load_diarizer(model: str, *, token: str | None, device: torch.device) -> Dia
         _fill_in_paths(parameters, file.parent.resolve())
         repositories += [value for part in _PARTS if _is_hub_id(value := parameters.get(part))]
         return Diarizer(_build(config, token).to(device))
-
-
-def import_pyannote() -> ModuleType:
-    """Import pyannote.audio with its usage reports switched off, and without its warning about torchcodec."""
-    disable_pyannote_telemetry()
-    with warnings.catch_warnings():
-        # Recordings are handed over as samples, so pyannote's own decoding is not used.
-        warnings.filterwarnings("ignore", message=r"\s*torchcodec is not installed correctly")
-        import pyannote.audio
-    return pyannote.audio
 
 
 def _download(model: str, token: str | None) -> Path:

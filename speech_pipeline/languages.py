@@ -11,7 +11,7 @@ _ALIASES = {
     "ron": "ro", "rum": "ro", "rus": "ru", "spa": "es", "swe": "sv", "tha": "th", "tur": "tr", "ukr": "uk", "urd": "ur",
     "vie": "vi", "zho": "zh",
 }  # fmt: skip
-"""Codes in use (retired ones, macro-languages, ISO 639-2 of the large languages) that Whisper has under another code."""
+"""Codes in use (retired ones, macro-languages, ISO 639-2 of large languages) that Whisper has under another code."""
 
 
 def language_code(language: str) -> str:

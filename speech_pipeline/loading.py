@@ -22,8 +22,6 @@ ASSISTANT_FOLDER = "assistant"
 DIARIZATION_FOLDER = "diarization"
 """Folders of a repository with weights of its own, whose top level holds the Whisper model."""
 
-_STARTER_KINDS = {"asr": "whisper-base", "assistant": "whisper-base", "diarization": "diarization"}
-
 
 @dataclass(frozen=True, slots=True)
 class Sources:
@@ -81,11 +79,11 @@ def resolve_sources(
         "assistant": settings.assistant_model or _mounted_whisper(repository and repository / ASSISTANT_FOLDER),
         "diarization": settings.diarization_model or _mounted_diarization(repository),
     }
-    wanted = {_STARTER_KINDS[role] for role, model in named.items() if model and model.strip().lower() == STARTER}
+    wanted = {starter.ROLES[role] for role, model in named.items() if model and model.strip().lower() == STARTER}
     if wanted:
         starter.install(settings.starter_dir, kinds=sorted(wanted), progress=progress)
     paths = {
-        role: str(starter.path_of(settings.starter_dir, _STARTER_KINDS[role]))
+        role: str(starter.path_of(settings.starter_dir, starter.ROLES[role]))
         if model and model.strip().lower() == STARTER
         else model
         for role, model in named.items()

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from config import InferenceConfig
-from diarization_utils import assign_speakers, number_speakers
-from speech_pipeline.audio.decoding import Audio, load_audio
+from diarization_utils import assign_speakers, number_speakers, with_speaker
+from speech_pipeline.audio.decoding import SAMPLING_RATE, Audio, load_audio
 from speech_pipeline.audio.voice_activity import VoiceActivity, VoiceActivityDetector
 from speech_pipeline.diarization import Diarizer
 from speech_pipeline.errors import DiarizationUnavailable, RecognitionFailed, SpeechError
@@ -113,6 +113,8 @@ class SpeechPipeline:
                 "diarize needs a diarization model and none is loaded; set DIARIZATION_MODEL at deployment, or leave "
                 "out diarize."
             )
+        if self._diarizer is not None and config.diarize is not False and config.channels == "mix":
+            self._diarizer.check(config.num_speakers)
         self._recognizer.check(config)
 
     def _tracks(self, audio: Audio, config: InferenceConfig, warnings: list[str]) -> list[_Track]:
@@ -127,13 +129,7 @@ class SpeechPipeline:
                 heard = [(audio.channels[0], 0)]
             else:
                 heard = list(zip(audio.channels, range(len(audio.channels)), strict=True))
-        tracks = []
-        for samples, channel in heard:
-            activity = self._voice_activity.detect(samples)
-            if not config.vad:
-                activity = replace(activity, regions=((0.0, len(samples) / 16_000),))
-            tracks.append(_Track(samples, channel, activity))
-        return tracks
+        return [_Track(samples, channel, self._voice_activity.detect(samples)) for samples, channel in heard]
 
     def _recognize(
         self, tracks: Sequence[_Track], config: InferenceConfig, progress: Progress, warnings: list[str]
@@ -142,7 +138,7 @@ class SpeechPipeline:
         for track in tracks:
             windows += cut_windows(
                 track.samples,
-                track.activity.regions,
+                track.activity.regions if config.vad else ((0.0, len(track.samples) / SAMPLING_RATE),),
                 max_duration_s=config.chunk_length_s,
                 probabilities=track.activity.probabilities,
                 channel=track.channel,
@@ -189,14 +185,7 @@ def _by_channel(
     def label(channel: int | None) -> str:
         return f"CHANNEL_{channel or 0:02d}"
 
-    labelled = tuple(
-        replace(
-            segment,
-            speaker=label(segment.channel),
-            words=tuple(replace(word, speaker=label(segment.channel)) for word in segment.words),
-        )
-        for segment in segments
-    )
+    labelled = tuple(with_speaker(segment, label(segment.channel)) for segment in segments)
     turns = [SpeakerTurn(label(track.channel), *region) for track in tracks for region in track.activity.regions]
     return labelled, tuple(sorted(turns, key=lambda turn: turn.start))
 

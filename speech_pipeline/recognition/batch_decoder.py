@@ -1,12 +1,13 @@
 """A batch of windows through the model: encoder, language, decoding with temperature fallback, judgement."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase, WhisperFeatureExtractor, WhisperForConditionalGeneration
 
+from speech_pipeline.audio.waveform import SAMPLING_RATE
 from speech_pipeline.recognition.alignment import FRAME_S, read_texts
 from speech_pipeline.recognition.assistant import Assistant
 from speech_pipeline.recognition.decoding import decode, max_new_tokens
@@ -14,7 +15,6 @@ from speech_pipeline.recognition.guards import compression_ratio, is_doubtful
 from speech_pipeline.recognition.language import first_step, window_language
 from speech_pipeline.recognition.rows import Hypothesis, Row
 from speech_pipeline.recognition.vocabulary import Vocabulary
-from speech_pipeline.recognition.windows import SAMPLING_RATE
 
 
 class BatchDecoder:
@@ -32,23 +32,29 @@ class BatchDecoder:
         self.assistant = assistant
         self._feature_extractor = feature_extractor
 
-    def language_probabilities(self, row: Row) -> dict[str, float]:
-        """Probability of each language of one window; its encoder output is kept for :meth:`decode`."""
-        row.states = self._encode([row])
-        return first_step(self.model, self.vocabulary, row.states)[0][0]
+    def language_probabilities(self, row: Row) -> tuple[dict[str, float], float]:
+        """Probability of each language of one window, and that somebody speaks in it.
 
-    def decode(self, rows: Sequence[Row], languages: Mapping[int, str]) -> None:
-        """Find the best text of each row.
-
-        Args:
-            rows: windows whose options fit together, see :func:`speech_pipeline.recognition.rows.batches`.
-            languages: the language of each recording by the id of its options, where it is known.
+        The window's encoder output is kept for :meth:`decode`.
         """
+        row.states = self._encode([row])
+        probabilities, silence = first_step(self.model, self.vocabulary, row.states)
+        return probabilities[0], 1 - silence[0]
+
+    def decode(self, rows: Sequence[Row]) -> None:
+        """Find the best text of each row; their options fit together, see :func:`.rows.batches`."""
+        try:
+            self._decode(rows)
+        finally:
+            for row in rows:
+                row.states = None
+
+    def _decode(self, rows: Sequence[Row]) -> None:
         states = self._encode(rows)
         probabilities, silence = first_step(self.model, self.vocabulary, states)
         for row, of_language, no_speech in zip(rows, probabilities, silence, strict=True):
             row.no_speech_probability = no_speech
-            row.language = languages.get(id(row.config)) or max(of_language, key=lambda code: of_language[code])
+            row.language = row.elected or max(of_language, key=lambda code: of_language[code])
             if row.config.language is None and of_language:
                 row.language = window_language(of_language, row.language, row.window.duration)
             row.best, row.doubtful = None, True
@@ -57,8 +63,6 @@ class BatchDecoder:
             for temperature in sorted({rows[i].config.temperature[attempt] for i in trying}):
                 chosen = [i for i in trying if rows[i].config.temperature[attempt] == temperature]
                 self._attempt([rows[i] for i in chosen], states[chosen], temperature)
-        for row in rows:
-            row.states = None
 
     def _attempt(self, rows: Sequence[Row], states: Tensor, temperature: float) -> None:
         """Decode rows once, judge the texts, and keep each that is better than what its row has."""
@@ -78,15 +82,16 @@ class BatchDecoder:
             assistant=assistant.model if assistant else None,
             features=self._features(rows) if assistant and not assistant.shares_encoder else None,
         )
-        written = [ids[:limit] for ids, limit in zip(written, limits, strict=True)]
+        end = self.vocabulary.end
+        complete = [end in ids[:limit] for ids, limit in zip(written, limits, strict=True)]
+        texts = [[*(i for i in ids[:limit] if i != end), end] for ids, limit in zip(written, limits, strict=True)]
         frames = [int(np.ceil(row.window.duration / FRAME_S)) for row in rows]
-        texts = [[*ids, self.vocabulary.end] for ids in written]
         readings = read_texts(self.model, states, prompts, texts, frames)
-        for row, ids, reading in zip(rows, written, readings, strict=True):
-            text = self.vocabulary.decode(ids)
+        for row, ids, ended, reading in zip(rows, texts, complete, readings, strict=True):
             average = float(reading.log_probabilities.mean())
-            hypothesis = Hypothesis(tuple(ids), text, temperature, average, compression_ratio(text), reading)
-            row.doubtful = is_doubtful(hypothesis.compression_ratio, row.no_speech_probability, average, row.config)
+            ratio = compression_ratio(self.vocabulary.decode(ids))
+            hypothesis = Hypothesis(tuple(ids[:-1]), ended, temperature, average, ratio, reading)
+            row.doubtful = is_doubtful(ratio, row.no_speech_probability, average, row.config)
             if row.best is None or not row.doubtful or _rank(hypothesis, row) > _rank(row.best, row):
                 row.best = hypothesis
 

@@ -56,6 +56,6 @@ def vote(ballots: Sequence[tuple[dict[str, float], float]]) -> str:
 
 
 def window_language(probabilities: dict[str, float], elected: str, duration_s: float) -> str:
-    """The language to decode a window of ``duration_s`` seconds in: its own where it is sure of it, else the elected."""
+    """The language to decode a window of ``duration_s`` seconds in: its own where that is sure, else the elected."""
     own = max(probabilities, key=lambda language: probabilities[language])
     return own if probabilities[own] >= SURE and duration_s >= OWN_LANGUAGE_S else elected

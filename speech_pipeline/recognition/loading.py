@@ -1,5 +1,6 @@
 """Whisper models from the hub or a folder, checked against each other, made into the recognition stage."""
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,8 @@ from transformers import (
 from speech_pipeline.errors import InvalidSettings, ModelUnavailable, OutOfMemory, SpeechError
 from speech_pipeline.recognition.assistant import Assistant
 from speech_pipeline.recognition.whisper import WhisperRecognizer
+
+_HUB_ID = re.compile(r"[\w.-]{1,96}(/[\w.-]{1,96})?")
 
 
 def load_recognizer(
@@ -95,43 +98,48 @@ def _matmul_seconds(dtype: torch.dtype) -> float:
 @contextmanager
 def _explained_errors(model: str, setting: str) -> Iterator[None]:
     """What goes wrong while loading, as a sentence that names the setting, and the model where it is no path."""
-    name = setting if Path(model).is_absolute() else f"{setting} ({model})"
     try:
         yield
     except SpeechError:
         raise
-    except GatedRepoError as error:
-        raise ModelUnavailable(
+    # The libraries raise errors of all kinds over damaged files, Exception itself among them.
+    except Exception as error:
+        raise _explained(error, model, setting) from error
+
+
+def _explained(error: Exception, model: str, setting: str) -> SpeechError:
+    name = setting if Path(model).is_absolute() else f"{setting} ({model[:100]})"
+    if _is_due_to(error, GatedRepoError):
+        return ModelUnavailable(
             f"{name} is gated: accept its conditions on its page on the hub, and set HF_TOKEN to a token of the "
             "account that did."
-        ) from error
-    except (RepositoryNotFoundError, HFValidationError) as error:
-        raise ModelUnavailable(
-            f"{name} was not found: check the name, and set HF_TOKEN if the repository is private."
-        ) from error
-    except (torch.OutOfMemoryError, MemoryError) as error:
-        raise OutOfMemory(f"{name} does not fit in memory; use a smaller model or a larger machine.") from error
-    except (LocalEntryNotFoundError, ConnectionError) as error:
-        raise ModelUnavailable(f"{name} is not on this machine and the hub cannot be reached.") from error
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
-        gated = _cause(error, GatedRepoError)
-        if gated:
-            with _explained_errors(model, setting):
-                raise gated from None
-        folder = Path(model).is_dir()
-        raise ModelUnavailable(
-            f"{name} could not be loaded: "
-            + (
-                "the folder must hold config.json, model.safetensors, a tokenizer and preprocessor_config.json."
-                if folder
-                else "it is not on this machine and the hub cannot be reached, or its files are not a Whisper model's."
-            )
-        ) from error
+        )
+    if _is_due_to(error, RepositoryNotFoundError, HFValidationError):
+        return ModelUnavailable(f"{name} was not found: check the name, and set HF_TOKEN if the repository is private.")
+    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
+        return OutOfMemory(f"{name} does not fit in memory; use a smaller model or a larger machine.")
+    if _is_folder(model):
+        return ModelUnavailable(
+            f"{name} could not be loaded: the folder must hold config.json, model.safetensors, a tokenizer and "
+            "preprocessor_config.json, all undamaged."
+        )
+    if _is_due_to(error, LocalEntryNotFoundError, ConnectionError):
+        return ModelUnavailable(f"{name} is not on this machine and the hub cannot be reached.")
+    return ModelUnavailable(
+        f"{name} could not be loaded: it is not on this machine and the hub cannot be reached, or its files are not a "
+        "Whisper model's."
+    )
 
 
-def _cause(error: BaseException, kind: type[BaseException]) -> BaseException | None:
-    """The first error of a kind in a chain of causes; transformers turns hub errors into OSError."""
-    current: BaseException | None = error
-    while current is not None and not isinstance(current, kind):
-        current = current.__cause__ or current.__context__
-    return current
+def _is_due_to(error: BaseException | None, *kinds: type[BaseException]) -> bool:
+    """Whether an error of one of the kinds is in the chain of causes; transformers turns hub errors into OSError."""
+    while error is not None and not isinstance(error, kinds):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+def _is_folder(model: str) -> bool:
+    try:
+        return Path(model).is_dir()
+    except OSError:  # longer than a file name may be
+        return False

@@ -16,7 +16,7 @@ class Hypothesis:
 
     Attributes:
         tokens: token ids without the end token.
-        text: what they spell.
+        complete: whether the model ended the text; if not, it was cut at the most tokens allowed.
         temperature: sampling temperature; 0 is greedy or beam search.
         average_log_probability: natural logarithm, mean over the tokens and the end token.
         compression_ratio: bytes of the text divided by their size after zlib.
@@ -24,7 +24,7 @@ class Hypothesis:
     """
 
     tokens: tuple[int, ...]
-    text: str
+    complete: bool
     temperature: float
     average_log_probability: float
     compression_ratio: float
@@ -41,12 +41,11 @@ class Row:
         previous: token ids of hotwords and prompt, empty without.
         assisted: whether the assistant proposes tokens.
         states: encoder output [1, 1500, width], where it was computed ahead of the batch.
+        elected: code of the language of its recording, where that is known.
         language: code of the language it is decoded in.
         no_speech_probability: of the decoder's first step.
         best: the best attempt so far.
         doubtful: whether no attempt has passed the guards yet.
-        batch_size: how many windows were decoded with it.
-        batch_reduced: whether that was fewer than planned, for want of memory.
     """
 
     window: Window
@@ -54,12 +53,11 @@ class Row:
     previous: list[int] = field(default_factory=list)
     assisted: bool = False
     states: Tensor | None = None
+    elected: str | None = None
     language: str = ""
     no_speech_probability: float = 0.0
     best: Hypothesis | None = None
     doubtful: bool = True
-    batch_size: int = 1
-    batch_reduced: bool = False
 
 
 def batches(rows: Iterable[Row]) -> Iterator[list[Row]]:

@@ -25,8 +25,8 @@ _ABBREVIATION_BEFORE_NUMBER = re.compile(
     r"(?:[Nn]os?|[Nn]úm|[Aa]rt|[Ff]ig|[Vv]ol|[Cc]h|[Pp]p|[Aa]pprox|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\."
 )
 _ORDINAL = re.compile(r"\d{1,2}\.")
-_AFTER_ORDINAL = frozenset(
-    "Januar Jänner Februar März April Mai Juni Juli August September Oktober November Dezember Jahrhundert".split()
+_AFTER_ORDINAL = re.compile(
+    r"(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|Jahrhundert)\b"
 )
 """German writes ordinals as 3. and its months and nouns with a capital."""
 
@@ -58,7 +58,7 @@ def _is_end(word: Word, following: Word) -> bool:
         return False
     if _ABBREVIATION_BEFORE_NUMBER.fullmatch(bare) and after[:1].isdigit():
         return False
-    if _ORDINAL.fullmatch(bare) and after.rstrip(".,;:?!") in _AFTER_ORDINAL:
+    if _ORDINAL.fullmatch(bare) and _AFTER_ORDINAL.match(after):
         return False
     # "Well... maybe": a full stop before a small letter ends no sentence; scripts without case have none.
     return not after[:1].islower()

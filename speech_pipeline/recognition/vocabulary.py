@@ -51,17 +51,19 @@ class Vocabulary:
         return [self.start, self.languages[language], self._known[f"<|{task}|>"], self.no_timestamps]
 
     def previous(self, *texts: str | None) -> list[int]:
-        """Token ids that make the model take texts for what was said before, cut from the left to the last 223.
+        """Token ids that make the model take texts for what was said before; they go before :meth:`prompt`.
 
-        They go before :meth:`prompt`; none for no text.
+        There is room for 223 tokens. Where the texts take more, the later ones lose their beginning.
         """
-        joined = " ".join(text.strip() for text in texts if text and text.strip())
-        if not joined or self._previous is None:
-            return []
-        ids = self._tokenizer.encode(f" {joined}", add_special_tokens=False)
-        # Text that spells a special token must not act as one.
-        ordinary = [i for i in ids if i < self.end]
-        return [self._previous, *ordinary[-MAX_PROMPT_TOKENS:]]
+        kept: list[int] = []
+        for text in texts:
+            if self._previous is None or text is None or not text.strip():
+                continue
+            ids = self._tokenizer.encode(f" {text.strip()}", add_special_tokens=False)
+            # Text that spells a special token must not act as one.
+            ordinary = [i for i in ids if i < self.end]
+            kept += ordinary[max(0, len(ordinary) + len(kept) - MAX_PROMPT_TOKENS) :]
+        return [self._previous, *kept] if self._previous is not None and kept else []
 
     def decode(self, ids: Sequence[int]) -> str:
         """Text of the ordinary tokens among ``ids``."""

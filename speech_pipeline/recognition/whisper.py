@@ -1,16 +1,18 @@
 """The recognition stage: windows of speech to segments with words, in batches, through one Whisper model."""
 
 import threading
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from transformers import PreTrainedTokenizerBase, WhisperFeatureExtractor, WhisperForConditionalGeneration
 
 from config import InferenceConfig
 from speech_pipeline.errors import AssistantUnavailable, OutOfMemory, UnsupportedByModel
 from speech_pipeline.languages import language_name
+from speech_pipeline.memory import is_out_of_memory, release_cached_memory
 from speech_pipeline.progress import Progress, no_progress
 from speech_pipeline.recognition.assistant import Assistant
 from speech_pipeline.recognition.batch_decoder import BatchDecoder
@@ -18,12 +20,15 @@ from speech_pipeline.recognition.guards import is_silence
 from speech_pipeline.recognition.language import vote
 from speech_pipeline.recognition.rows import Row, batches
 from speech_pipeline.recognition.segments import split_segments
-from speech_pipeline.recognition.windows import Window
+from speech_pipeline.recognition.windows import Window, halve
 from speech_pipeline.recognition.word_times import time_words
 from speech_pipeline.transcript import Segment
 
 VOTERS = 5
 """Windows of a recording that vote on its language, spread evenly over it."""
+
+MIN_HALF_S = 1.0
+"""A window whose text was cut is not cut into shorter parts than this, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,6 @@ class WhisperRecognizer:
     ) -> None:
         self._decoder = BatchDecoder(model, tokenizer, feature_extractor, assistant)
         self._vocabulary = self._decoder.vocabulary
-        self._device = model.device
         # Those with a shortened decoder (turbo, distil) were trained without translation.
         self._can_translate = (
             self._vocabulary.multilingual and model.config.decoder_layers == model.config.encoder_layers
@@ -96,8 +100,8 @@ class WhisperRecognizer:
     ) -> list[Recognition]:
         """Recognise windows of any number of requests, each with its own options.
 
-        Windows that carry the same ``InferenceConfig`` object belong to one recording: they vote on its language
-        together. Windows whose options fit together share a batch.
+        Windows that carry the same ``InferenceConfig`` object belong to one recording, whose windows of one channel
+        vote on its language together. Windows whose options fit together share a batch.
 
         Args:
             items: (window, options) in any order.
@@ -119,14 +123,9 @@ class WhisperRecognizer:
             Row(window, config, previous[id(config)], self._is_assisted(config, windows_of[id(config)]))
             for window, config in items
         ]
-        done = 0
         with self._lock, torch.inference_mode():
-            languages = self._elect_languages(rows)
-            for batch in batches(rows):
-                for part in self._within_memory(batch, languages):
-                    done += len(part)
-                    progress("recognition", done / len(rows))
-        return [self._recognition(row) for row in rows]
+            self._elect_languages(rows)
+            return self._decode(rows, progress)
 
     def _is_assisted(self, config: InferenceConfig, windows: int) -> bool:
         """``auto`` uses the assistant where it pays: for a request of one window."""
@@ -134,62 +133,75 @@ class WhisperRecognizer:
             return self._decoder.assistant is not None and windows == 1 and config.num_beams == 1
         return bool(config.assisted)
 
-    def _elect_languages(self, rows: Sequence[Row]) -> dict[int, str]:
-        """Language of each recording by the id of its options: the one asked for, or the winner of a vote.
+    def _elect_languages(self, rows: Sequence[Row]) -> None:
+        """Settle the language of each recording: the one asked for, or the winner of a vote.
 
-        A recording of one window needs no vote; its language is found when it is decoded.
+        Channels may be in different languages, so that each votes for itself. One window alone needs no vote; its
+        language is found when it is decoded.
         """
-        by_recording: dict[int, list[Row]] = {}
+        tracks: dict[tuple[int, int | None], list[Row]] = {}
         for row in rows:
-            by_recording.setdefault(id(row.config), []).append(row)
-        elected: dict[int, str] = {}
-        for key, own in by_recording.items():
-            if not self._vocabulary.languages:
-                elected[key] = "en"
-            elif own[0].config.language is not None:
-                elected[key] = own[0].config.language
-            elif len(own) > 1:
-                voters = own[:: max(1, len(own) // VOTERS)][:VOTERS]
-                elected[key] = vote(
-                    [(self._decoder.language_probabilities(row), row.window.duration) for row in voters]
-                )
-        return elected
+            tracks.setdefault((id(row.config), row.window.channel), []).append(row)
+        for track in tracks.values():
+            elected = track[0].config.language if self._vocabulary.languages else "en"
+            if elected is None and len(track) > 1:
+                voters = {round(place) for place in np.linspace(0, len(track) - 1, VOTERS)}
+                elected = vote([self._ballot(track[place]) for place in sorted(voters)])
+            for row in track:
+                row.elected = elected
 
-    def _within_memory(
-        self, rows: Sequence[Row], languages: Mapping[int, str], reduced: bool = False
-    ) -> Iterator[Sequence[Row]]:
-        """Decode a batch, in halves where it does not fit in memory; yields what was decoded together."""
+    def _ballot(self, row: Row) -> tuple[dict[str, float], float]:
+        """Probability of each language, and the weight of the window: the seconds in which somebody seems to speak."""
         try:
-            self._decoder.decode(rows, languages)
+            probabilities, speech = self._decoder.language_probabilities(row)
         except (MemoryError, RuntimeError) as error:
-            if not _is_out_of_memory(error):
-                raise
-            if len(rows) == 1:
-                raise OutOfMemory(
-                    "Not even one window fits in memory; deploy a smaller model or a larger machine."
-                ) from error
-        else:
-            for row in rows:
-                row.batch_size, row.batch_reduced = len(rows), reduced
-            yield rows
-            return
-        # Past this point the failed attempt's frames, and the memory they held, are gone.
-        if self._device.type == "cuda":
-            torch.cuda.empty_cache()
-        middle = len(rows) // 2
-        for half in (rows[:middle], rows[middle:]):
-            yield from self._within_memory(half, languages, reduced=True)
+            if is_out_of_memory(error):
+                raise _no_room() from error
+            raise
+        return probabilities, speech * row.window.duration
+
+    def _decode(self, rows: Sequence[Row], progress: Progress) -> list[Recognition]:
+        """Decode rows in batches. After a batch that did not fit in memory no larger one than its half is tried."""
+        recognitions: dict[int, Recognition] = {}
+        pending = deque(batches(rows))
+        most: int | None = None
+        while pending:
+            batch = pending.popleft()
+            if most is not None and len(batch) > most:
+                pending.extendleft([batch[most:], batch[:most]])
+                continue
+            try:
+                self._decoder.decode(batch)
+            except (MemoryError, RuntimeError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                if len(batch) == 1:
+                    raise _no_room() from error
+                most = len(batch) // 2
+                pending.appendleft(batch)
+            else:
+                for row in batch:
+                    recognitions[id(row)] = self._recognition(row)
+                progress("recognition", len(recognitions) / len(rows))
+                continue
+            # Past this point the failed attempt's frames, and the memory they held, are gone.
+            release_cached_memory()
+        results = [recognitions[id(row)] for row in rows]
+        if most is not None:
+            warning = f"The batch size was reduced to {most}, because more did not fit in memory."
+            results = [replace(result, warnings=(*result.warnings, warning)) for result in results]
+        return results
 
     def _recognition(self, row: Row) -> Recognition:
-        """The kept text as segments, and what the caller should know about it."""
-        best = row.best
+        """The kept text as segments, and what the caller should know about it. The row's attempts are let go."""
+        best, row.best = row.best, None
         assert best is not None
-        warnings = []
-        if row.batch_reduced:
-            warnings.append(f"The batch size was reduced to {row.batch_size}, because more did not fit in memory.")
         if is_silence(row.no_speech_probability, best.average_log_probability, row.config):
-            return Recognition((), row.language, tuple(warnings))
-        if row.doubtful:
+            return Recognition((), row.language)
+        if not best.complete and not row.doubtful and row.window.duration >= 2 * MIN_HALF_S:
+            return self._in_halves(row)
+        warnings = []
+        if row.doubtful or not best.complete:
             warnings.append(
                 f"The text from {row.window.start:.1f} s to {row.window.end:.1f} s is doubtful: the model repeats "
                 "itself or is unsure."
@@ -213,7 +225,16 @@ class WhisperRecognizer:
         )
         return Recognition(segments, row.language, tuple(warnings))
 
+    def _in_halves(self, row: Row) -> Recognition:
+        """Recognise a window again in two parts: its text takes more tokens than the decoder has positions for."""
+        parts = [replace(row, window=half, elected=row.language, doubtful=True) for half in halve(row.window)]
+        recognitions = self._decode(parts, no_progress)
+        return Recognition(
+            tuple(segment for recognition in recognitions for segment in recognition.segments),
+            row.language,
+            tuple(warning for recognition in recognitions for warning in recognition.warnings),
+        )
 
-def _is_out_of_memory(error: BaseException) -> bool:
-    """CUDA raises its own type; the CPU allocator raises RuntimeError with a text of its own."""
-    return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or "allocate memory" in str(error)
+
+def _no_room() -> OutOfMemory:
+    return OutOfMemory("Not even one window fits in memory; deploy a smaller model or a larger machine.")

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from speech_pipeline.audio.voice_activity import FRAME_SAMPLES
-
-SAMPLING_RATE = 16_000
+from speech_pipeline.audio.waveform import SAMPLING_RATE
 
 KEPT_PAUSE_S = 1.0
 """Pauses up to this long stay in a window as they are; of longer ones only the padding of the speech stays."""
@@ -64,16 +63,21 @@ class Window:
         """End of the last piece in the recording, in seconds."""
         return self.pieces[-1].end
 
-    def to_recording(self, time: float, *, is_end: bool = False) -> float:
-        """Seconds in the window to seconds in the recording.
+    def place(self, begin: float, end: float) -> tuple[float, float]:
+        """A stretch of the window as a stretch of the recording, both in seconds.
 
-        A time on the border of two pieces belongs to the later one as a start and to the earlier one as an end.
+        Two pieces lie far apart in the recording, so that a word is never in both: it lies in the one that holds most
+        of it, the earlier one of two.
         """
-        for piece in self.pieces:
-            border = piece.offset + piece.end - piece.start
-            if time < border or (is_end and time <= border):
-                return min(max(piece.start, piece.start + time - piece.offset), piece.end)
-        return self.end
+
+        def held(piece: Piece) -> float:
+            last = piece.offset + piece.end - piece.start
+            return min(end, last) - max(begin, piece.offset)
+
+        piece = max(self.pieces, key=held)
+        shift = piece.start - piece.offset
+        start = min(max(begin + shift, piece.start), piece.end)
+        return start, min(max(end + shift, start), piece.end)
 
 
 def cut_windows(
@@ -118,6 +122,13 @@ def cut_windows(
     if stretches:
         windows.append(_window(samples, stretches, channel))
     return windows
+
+
+def halve(window: Window) -> tuple[Window, Window]:
+    """Cut a window in two at the quietest place near its middle; the halves join to the window."""
+    length = len(window.samples)
+    cut = min(max(_quietest(0, 2 * length // 3, _energy(window.samples)), 1), length - 1)
+    return _part(window, 0, cut), _part(window, cut, length)
 
 
 def _joined(regions: Sequence[tuple[float, float]], length: int) -> list[tuple[int, int]]:
@@ -165,3 +176,16 @@ def _window(samples: NDArray[np.float32], stretches: Sequence[tuple[int, int]], 
         parts.append(samples[start:end])
         offset += end - start
     return Window(parts[0] if len(parts) == 1 else np.concatenate(parts), tuple(pieces), channel)
+
+
+def _part(window: Window, first: int, last: int) -> Window:
+    """Samples ``first`` to ``last`` of a window."""
+    pieces = []
+    for piece in window.pieces:
+        offset = round(piece.offset * SAMPLING_RATE)
+        begin = max(first, offset)
+        end = min(last, offset + round((piece.end - piece.start) * SAMPLING_RATE))
+        if begin < end:
+            start, finish = (piece.start + (position - offset) / SAMPLING_RATE for position in (begin, end))
+            pieces.append(Piece(start, finish, (begin - first) / SAMPLING_RATE))
+    return Window(window.samples[first:last], tuple(pieces), window.channel)

@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 from speech_pipeline.punctuation import CLAUSE_ENDS, CLOSING, SENTENCE_ENDS
 from speech_pipeline.recognition.vocabulary import Vocabulary
@@ -68,8 +69,7 @@ def _units(vocabulary: Vocabulary, ids: Sequence[int], whole: str) -> list[Token
             ends.append((stop, len(text)))
     if len(ends) > 1:
         ends[-1] = (len(ids), len(whole))
-    pairs = zip(ends, ends[1:], strict=False)
-    return [_unit(whole[begin:end], first, stop) for (first, begin), (stop, end) in pairs]
+    return [_unit(whole[begin:end], first, stop) for (first, begin), (stop, end) in pairwise(ends)]
 
 
 def _word_starts(text: str, language: str) -> frozenset[int]:

@@ -79,7 +79,7 @@ def test_speech_is_found_however_quiet_it_is(
 def test_quiet_speech_is_found_in_16_bits(
     detector: VoiceActivityDetector, call: NDArray[np.float32], turns: Regions
 ) -> None:
-    quantised = np.round(call * 0.003 * 32_768).astype(np.float32) / 32_768
+    quantised = (np.round(call * 0.003 * 32_768) / 32_768).astype(np.float32)
     assert share_found(detector.detect(quantised).regions, turns) > 0.95
 
 
@@ -102,9 +102,7 @@ def test_a_constant_offset_changes_nothing(
     assert (found != expected).mean() < 0.01
 
 
-def test_detection_leaves_the_samples_as_they_are(
-    detector: VoiceActivityDetector, call: NDArray[np.float32]
-) -> None:
+def test_detection_leaves_the_samples_as_they_are(detector: VoiceActivityDetector, call: NDArray[np.float32]) -> None:
     quiet = call * np.float32(0.01) + np.float32(0.1)
     before = quiet.copy()
     detector.detect(quiet)
@@ -167,9 +165,7 @@ def test_the_length_of_blocks_does_not_matter(
     assert activity.regions == expected.regions
 
 
-def test_one_recording_does_not_influence_the_next(
-    detector: VoiceActivityDetector, call: NDArray[np.float32]
-) -> None:
+def test_one_recording_does_not_influence_the_next(detector: VoiceActivityDetector, call: NDArray[np.float32]) -> None:
     expected = detector.detect(call[:160_000])
     detector.detect(call)
     assert np.array_equal(detector.detect(call[:160_000]).probabilities, expected.probabilities)

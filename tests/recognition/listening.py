@@ -81,10 +81,12 @@ def decoded_rows(
     config = request(**parameters)
     previous = decoder.vocabulary.previous(config.hotwords, config.prompt)
     rows = [Row(window, config, previous, assisted) for window in windows]
+    for row in rows:
+        row.elected = config.language
     for row, known in zip(rows, states.split(1) if states is not None else (), strict=False):
         row.states = known
     with torch.inference_mode():
-        decoder.decode(rows, {id(config): config.language} if config.language else {})
+        decoder.decode(rows)
     return rows
 
 

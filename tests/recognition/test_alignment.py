@@ -1,4 +1,5 @@
 import difflib
+import itertools
 import json
 import re
 from collections.abc import Sequence
@@ -198,7 +199,7 @@ class TestAlign:
         attention = AttentionMap(
             generator.random(shape, dtype=np.float32), generator.normal(size=shape).astype(np.float32)
         )
-        ranges = [range(int(a), int(b)) for a, b in zip(borders[:-1], borders[1:], strict=True)]
+        ranges = [range(int(a), int(b)) for a, b in itertools.pairwise(borders)]
         spans = align(attention, ranges)
         assert len(spans) == len(words)
         assert all(0 <= start < end <= frames * FRAME_S + 1e-9 for start, end in spans)
@@ -211,7 +212,7 @@ class TestAlign:
         strength = np.full((3, 40), 0.01, np.float32)
         strength[0, 2:10] = strength[1, 20:30] = 0.5
         spans = align(AttentionMap(strength, contrast), [range(0, 1), range(1, 2)])
-        assert spans == pytest.approx([(2 * FRAME_S, 10 * FRAME_S), (20 * FRAME_S, 30 * FRAME_S)])
+        assert np.round(np.array(spans) / FRAME_S).tolist() == [[2, 10], [20, 30]]
 
     def test_no_words(self) -> None:
         empty = np.zeros((1, 5), np.float32)

@@ -129,13 +129,15 @@ class TestGivesWhatTheModelAloneGives:
     def test_on_a_clip(self, kind: str, name: str, clip: Callable[[str], list[Window]], trial: Trial) -> None:
         trial.check(kind, clip(name))
 
-    def test_with_a_prompt(self, kind: str, trial: Trial, call_windows: list[Window]) -> None:
-        options = {"prompt": "Dianne talks to Shiela.", "language": "en", "temperature": [0.0]}
-        alone, assisted = (
-            decoded_rows(decoder, call_windows[:1], assisted=assisted, **options)
-            for decoder, assisted in ((trial.alone, False), (trial.assisted[kind], True))
-        )
-        assert tokens_of(alone[0]) == tokens_of(assisted[0])
+
+def test_a_prompt_is_seen_by_the_assistant(trial: Trial, call_windows: list[Window]) -> None:
+    decoder, window = trial.assisted["itself"], call_windows[1]
+    options = {"prompt": "Dianne talks to Shiela.", "language": "en", "temperature": [0.0]}
+    (alone,) = decoded_rows(decoder, [window], **options)
+    with recorded_passes(decoder.model) as passes:
+        (row,) = decoded_rows(decoder, [window], assisted=True, **options)
+    assert tokens_of(row) == tokens_of(alone)
+    assert len(passes) - OTHER_PASSES <= 2 + len(tokens_of(row)) / 4
 
 
 def test_words_and_their_times_are_the_same(

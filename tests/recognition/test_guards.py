@@ -6,7 +6,7 @@ from speech_pipeline.recognition.guards import compression_ratio, is_doubtful, i
 ORDINARY = {
     "en": "Mr. Quilter is the apostle of the middle classes, and we are glad to welcome his gospel. Nor is his manner "
     "less interesting than his matter, though he tells us that at this festive season of the year we think of food.",
-    "de": "Am nächsten Morgen fuhren wir mit dem Zug nach Köln, weil das Wetter endlich besser geworden war und niemand "
+    "de": "Am nächsten Morgen fuhren wir mit dem Zug nach Köln, weil das Wetter endlich besser war und niemand "
     "mehr Lust hatte, noch einen Tag im Hotel zu verbringen.",
     "es": "La semana pasada fuimos al mercado para comprar fruta, y al volver encontramos a un viejo amigo que no "
     "habíamos visto desde hacía muchos años.",

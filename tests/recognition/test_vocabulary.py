@@ -90,3 +90,11 @@ def test_decoding_leaves_special_tokens_out(multilingual: Vocabulary, starter_di
     prompt = multilingual.prompt(language="en", task="transcribe")
     assert multilingual.decode([*prompt, *words, multilingual.end]) == " Hello , it 's me ."
     assert multilingual.decode([]) == ""
+
+
+def test_hotwords_keep_their_place_before_a_long_prompt(multilingual: Vocabulary) -> None:
+    ids = multilingual.previous("ComfyUI Quilter", "before " * 300 + "and after")
+    text = multilingual.decode(ids[1:])
+    assert len(ids) == 1 + MAX_PROMPT_TOKENS
+    assert text.startswith(" ComfyUI Quilter before")
+    assert text.endswith("and after")

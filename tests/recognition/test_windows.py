@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from speech_pipeline.audio.voice_activity import FRAME_S
+from speech_pipeline.audio.waveform import SAMPLING_RATE
 from speech_pipeline.recognition.windows import (
     CUT_SEARCH_S,
     KEPT_PAUSE_S,
-    SAMPLING_RATE,
     Piece,
     Window,
     cut_windows,
+    halve,
 )
 
 Regions = list[tuple[float, float]]
@@ -98,26 +99,45 @@ def test_pieces_say_where_the_samples_come_from(recording: tuple[float, Regions]
 
 
 @settings(max_examples=60, deadline=None)
-@given(recordings(), st.booleans(), st.lists(st.floats(-1, 31), min_size=2, max_size=20))
-def test_times_in_a_window_map_into_its_pieces_in_order(
-    recording: tuple[float, Regions], is_end: bool, times: list[float]
+@given(recordings(), st.lists(st.floats(-1, 31), min_size=2, max_size=20))
+def test_stretches_of_a_window_lie_in_one_piece_and_in_order(
+    recording: tuple[float, Regions], times: list[float]
 ) -> None:
     seconds, regions = recording
     for window in cut_windows(numbered(seconds), regions, max_duration_s=30.0):
         borders = [piece.offset for piece in window.pieces] + [window.duration]
-        mapped = [window.to_recording(time, is_end=is_end) for time in sorted([*times, *borders])]
-        assert mapped == sorted(mapped)
-        assert all(any(piece.start <= time <= piece.end for piece in window.pieces) for time in mapped)
+        placed = [window.place(begin, end) for begin, end in pairwise(sorted([*times, *borders]))]
+        assert [start for start, _ in placed] == sorted(start for start, _ in placed)
+        for start, end in placed:
+            assert any(piece.start <= start <= end <= piece.end for piece in window.pieces)
 
 
-def test_a_time_on_a_border_starts_the_later_piece_and_ends_the_earlier() -> None:
+def test_a_word_across_a_removed_silence_lies_where_most_of_it_is() -> None:
     window = Window(numbered(5.0), (Piece(10.0, 12.0, 0.0), Piece(20.0, 23.0, 2.0)))
-    assert window.to_recording(2.0) == 20.0
-    assert window.to_recording(2.0, is_end=True) == 12.0
-    assert window.to_recording(1.5) == 11.5
-    assert window.to_recording(2.5, is_end=True) == 20.5
-    assert window.to_recording(-1.0) == 10.0
-    assert window.to_recording(99.0) == 23.0
+    assert window.place(1.5, 2.1) == (11.5, 12.0)
+    assert window.place(1.9, 2.5) == (20.0, 20.5)
+    assert window.place(1.5, 2.0) == (11.5, 12.0)
+    assert window.place(2.0, 2.5) == (20.0, 20.5)
+    assert window.place(1.0, 1.0) == (11.0, 11.0)
+    assert window.place(-1.0, 0.5) == (10.0, 10.5)
+    assert window.place(4.5, 99.0) == (22.5, 23.0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(recordings())
+def test_halves_join_to_the_window(recording: tuple[float, Regions]) -> None:
+    seconds, regions = recording
+    for window in cut_windows(numbered(seconds), regions, max_duration_s=30.0):
+        if len(window.samples) < 2:
+            continue
+        left, right = halve(window)
+        assert np.concatenate([left.samples, right.samples]).tolist() == window.samples.tolist()
+        for half in (left, right):
+            assert len(half.samples) > 0
+            for piece in half.pieces:
+                begin, end = round(piece.start * SAMPLING_RATE), round(piece.end * SAMPLING_RATE)
+                offset = round(piece.offset * SAMPLING_RATE)
+                assert half.samples[offset : offset + end - begin].tolist() == list(range(begin, end))
 
 
 @pytest.mark.parametrize("depth", [1.0, 0.5, 0.08, 0.01])
@@ -140,7 +160,7 @@ def test_a_dip_is_found_in_a_region_that_starts_late() -> None:
     windows = cut_windows(
         numbered(100), [(50.0, 95.0)], max_duration_s=30.0, probabilities=with_dip(100, 74.0, 74.4, 0.6)
     )
-    assert [window.start for window in windows][0] == 50.0
+    assert windows[0].start == 50.0
     assert 74.0 < windows[0].end < 74.4
 
 
@@ -193,7 +213,7 @@ def test_many_short_regions_fill_windows_to_the_last_sample_but_no_further() -> 
 
 def test_ten_thousand_regions_of_three_hours() -> None:
     regions = [(1.08 * i, 1.08 * i + 0.04) for i in range(10_000)]
-    samples = np.zeros(10_800 * SAMPLING_RATE, np.int8).view(np.int8)
+    samples = np.zeros(10_800 * SAMPLING_RATE, np.float32)
     windows = cut_windows(samples, regions, max_duration_s=30.0, probabilities=np.ones(337_500, np.float32))
     assert sum(len(window.pieces) for window in windows) >= 10_000
     assert len(windows) == pytest.approx(10_000 * 0.04 / 30, abs=1)
