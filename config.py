@@ -60,9 +60,12 @@ class ModelSettings(BaseSettings):
     @classmethod
     def _expand_home(cls, value: Any) -> Any:
         """``~`` as the shell takes it."""
-        if isinstance(value, Path):
-            return value.expanduser()
-        return str(Path(value).expanduser()) if value and value.startswith("~") else value
+        try:
+            if isinstance(value, Path):
+                return value.expanduser()
+            return str(Path(value).expanduser()) if value and value.startswith("~") else value
+        except RuntimeError:
+            raise ValueError("must be a folder; the user after ~ is unknown") from None
 
     @classmethod
     def from_environment(cls) -> Self:

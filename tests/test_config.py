@@ -247,6 +247,8 @@ def test_parameters_must_be_an_object(parameters: Any, kind: str) -> None:
         ({"assisted": "true", "batch_size": "24"}, "leave out batch_size or set it to 1"),
         ({"assisted": True, "num_beams": 2}, "leave out num_beams or set it to 1"),
         ({"diarize": True, "channels": "separate"}, 'leave out diarize, or set channels to "mix"'),
+        ({"num_speakers": 2, "channels": "separate"}, "leave out the number of speakers"),
+        ({"max_speakers": 2, "channels": "separate"}, "leave out the number of speakers"),
         ({"diarize": False, "num_speakers": 2}, "leave out one of the two"),
         ({"diarize": "false", "min_speakers": 2}, "leave out one of the two"),
         ({"diarize": False, "max_speakers": 2}, "leave out one of the two"),
@@ -377,6 +379,8 @@ def test_white_space_around_values_is_left_out(environment: pytest.MonkeyPatch) 
         ("MAX_AUDIO_DURATION_S", "-1", "greater than 0"),
         ("MAX_AUDIO_DURATION_S", "nan", "finite"),
         ("MAX_AUDIO_DURATION_S", "inf", "finite"),
+        ("STARTER_DIR", "~nobody-of-this-name/models", "folder"),
+        ("ASR_MODEL", "~nobody-of-this-name/model", "folder"),
     ],
 )
 def test_a_wrong_setting_is_refused_with_its_name_and_what_would_be_right(
@@ -388,6 +392,15 @@ def test_a_wrong_setting_is_refused_with_its_name_and_what_would_be_right(
     assert caught.value.code == "invalid_settings"
     assert caught.value.message.startswith(f"{name}: ")
     assert right in caught.value.message
+
+
+def test_a_tilde_is_the_home_folder(environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    environment.setenv("HOME", str(tmp_path))
+    environment.setenv("ASR_MODEL", "~/models/whisper")
+    environment.setenv("STARTER_DIR", "~/starter")
+    settings = ModelSettings.from_environment()
+    assert settings.asr_model == str(tmp_path / "models" / "whisper")
+    assert settings.starter_dir == tmp_path / "starter"
 
 
 def test_the_token_is_never_shown(environment: pytest.MonkeyPatch) -> None:

@@ -177,7 +177,7 @@ class WhisperRecognizer:
                     raise
                 if len(batch) == 1:
                     raise _no_room() from error
-                most = len(batch) // 2
+                most = -(-len(batch) // 2)
                 pending.appendleft(batch)
             else:
                 for row in batch:

@@ -16,7 +16,7 @@ WITHOUT_SPACES = frozenset({"zh", "ja", "th", "lo", "my", "km", "bo", "yue"})
 _OPENING_BRACKETS = "「『《〈（【"
 _OPENING = "\"'“‘„¿¡([{-«" + _OPENING_BRACKETS
 _ENDS = "".join(sorted(SENTENCE_ENDS | CLAUSE_ENDS))
-_CLOSING = CLOSING + "）" + _ENDS
+_CLOSING = CLOSING + _ENDS
 _MARKS = _OPENING + _CLOSING
 
 _HAN_AND_KANA = (
