@@ -128,6 +128,11 @@ def align(attention: AttentionMap, words: Sequence[range]) -> list[tuple[float, 
     return spans
 
 
+def warm_up() -> None:
+    """Compile the time warping, which takes seconds the first time on a machine, before a request waits for it."""
+    _token_borders(np.eye(2, dtype=np.float32))
+
+
 def _attention(module: WhisperAttention, heads: list[int], queries: Tensor, encoder_states: Tensor) -> Tensor:
     """Cross-attention of some heads of a layer: float32 [heads, tokens, frames], each row a distribution."""
     width = module.head_dim

@@ -18,6 +18,7 @@ from transformers import (
 )
 
 from speech_pipeline.errors import InvalidSettings, ModelUnavailable, OutOfMemory, SpeechError
+from speech_pipeline.recognition.alignment import warm_up
 from speech_pipeline.recognition.assistant import Assistant
 from speech_pipeline.recognition.whisper import WhisperRecognizer
 
@@ -52,6 +53,7 @@ def load_recognizer(
     helper = None
     if assistant is not None:
         helper = Assistant.fit(_load(assistant, "ASSISTANT_MODEL", token, device, dtype), main)
+    warm_up()
     return WhisperRecognizer(main, tokenizer, feature_extractor, helper)
 
 
