@@ -49,6 +49,9 @@ def load_recognizer(
     main = _load(model, "ASR_MODEL", token, device, dtype)
     with _explained_errors(model, "ASR_MODEL"):
         tokenizer = WhisperTokenizerFast.from_pretrained(model, token=token)
+        # transformers 5 makes up a tokenizer without words where its files are missing.
+        if len(tokenizer) < 0.9 * main.config.vocab_size:
+            raise ValueError("the tokenizer has fewer tokens than the model")
         feature_extractor = WhisperFeatureExtractor.from_pretrained(model, token=token)
     helper = None
     if assistant is not None:
