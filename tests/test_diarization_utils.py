@@ -47,6 +47,10 @@ def spoken_by(segments: Iterable[Segment]) -> list[tuple[str | None, str]]:
 
 @pytest.fixture
 def call(sample_call: Path) -> Call:
+    return reference_call(sample_call)
+
+
+def reference_call(sample_call: Path) -> Call:
     """Segments of the reference transcript, reference turns, and the true speaker of each word."""
     turns = []
     for line in sample_call.with_suffix(".rttm").read_text().splitlines():
