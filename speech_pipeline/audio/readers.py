@@ -62,7 +62,8 @@ def read_with_ffmpeg(data: bytes, warn: Callable[[str], None]) -> Iterator[Block
         UnknownContainerError: FFmpeg does not recognise the bytes as one of these containers.
         InvalidAudio: a container without an audio track, or with one in an unknown codec.
     """
-    av.logging.set_libav_level(av.logging.PANIC)  # What FFmpeg prints to standard error is told in warnings instead.
+    # torchvision switches FFmpeg's messages on when it is imported; what they say is in the warnings and errors here.
+    av.logging.set_level(None)
     try:
         container = av.open(io.BytesIO(data), metadata_errors="replace", options={"format_whitelist": FFMPEG_DEMUXERS})
     except av.FFmpegError:

@@ -520,3 +520,14 @@ def test_no_samples_are_refused(inputs: object) -> None:
 def test_what_is_no_payload_is_refused(inputs: object) -> None:
     with pytest.raises(InvalidPayload):
         load(inputs)
+
+
+def test_ffmpeg_prints_nothing_even_where_another_library_lets_it(
+    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    data = encode_with_ffmpeg(tone(sampling_rate=44_100), 44_100, "ipod", "aac")[:4_000]
+    av.logging.set_level(av.logging.ERROR)
+    with pytest.raises(InvalidAudio):
+        load_audio(data, sampling_rate=None, separate_channels=False, max_bytes=10**6, max_duration_s=60)
+    assert capfd.readouterr() == ("", "")
+    assert caplog.text == ""
