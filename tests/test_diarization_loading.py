@@ -1,8 +1,5 @@
 import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,8 +13,7 @@ from speech_pipeline.diarization import Diarizer
 from speech_pipeline.diarization_loading import load_diarizer
 from speech_pipeline.errors import InvalidSettings, ModelUnavailable, SpeechError
 from tests.local_hub import local_hub
-
-REPOSITORY = Path(__file__).resolve().parent.parent
+from tests.programs import run_program
 
 CONNECTING_PROGRAM = """
 import json, sys
@@ -45,19 +41,6 @@ for model in sys.argv[1:]:
         answers[model] = str(error)
 print(json.dumps(answers))
 """
-
-
-def run(program: str, *arguments: str, **environment: str) -> Any:
-    done = subprocess.run(
-        [sys.executable, "-c", program, *arguments],
-        cwd=REPOSITORY,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=180,
-    )
-    return json.loads(done.stdout)
 
 
 def load(model: Path | str) -> Diarizer:
@@ -157,7 +140,7 @@ class TestUnusableFolder:
 
 
 def test_nothing_is_connected_to_for_a_local_pipeline(starter_dir: Path, sample_call: Path) -> None:
-    answer = run(CONNECTING_PROGRAM, str(starter_dir / "diarization"), str(sample_call))
+    answer = run_program(CONNECTING_PROGRAM, str(starter_dir / "diarization"), str(sample_call))
     assert answer["turns"] > 0
     assert answer["attempts"] == []
 
@@ -185,7 +168,7 @@ class TestHub:
         }
         models = [name for name in repositories if name.endswith("pipeline")] + ["acme/missing", "acme/empty"]
         with local_hub(repositories, gated={"acme/locked-pipeline", "acme/locked-segmentation"}) as address:
-            answers = run(LOADING_PROGRAM, *models, HF_ENDPOINT=address, HF_HOME=str(tmp_path / "cache"))
+            answers = run_program(LOADING_PROGRAM, *models, HF_ENDPOINT=address, HF_HOME=str(tmp_path / "cache"))
 
         assert answers["acme/pipeline"] == "loaded"
         assert answers["acme/older-pipeline"] == "loaded"
@@ -202,7 +185,7 @@ class TestHub:
     @pytest.mark.parametrize("environment", [{"HF_HUB_OFFLINE": "1"}, {"HF_ENDPOINT": "http://127.0.0.1:9"}])
     def test_without_a_connection_a_folder_is_suggested(self, tmp_path: Path, environment: dict[str, str]) -> None:
         model = "pyannote/speaker-diarization-3.1"
-        answer = run(LOADING_PROGRAM, model, HF_HOME=str(tmp_path), **environment)[model]
+        answer = run_program(LOADING_PROGRAM, model, HF_HOME=str(tmp_path), **environment)[model]
         assert "cannot be reached" in answer
         assert "DIARIZATION_MODEL" in answer
         assert "pyannote/segmentation-3.0" in answer

@@ -62,7 +62,8 @@ class BatchDecoder:
             trying = [i for i, row in enumerate(rows) if row.doubtful and attempt < len(row.config.temperature)]
             for temperature in sorted({rows[i].config.temperature[attempt] for i in trying}):
                 chosen = [i for i in trying if rows[i].config.temperature[attempt] == temperature]
-                self._attempt([rows[i] for i in chosen], states[chosen], temperature)
+                part = states if len(chosen) == len(rows) else states[chosen]
+                self._attempt([rows[i] for i in chosen], part, temperature)
 
     def _attempt(self, rows: Sequence[Row], states: Tensor, temperature: float) -> None:
         """Decode rows once, judge the texts, and keep each that is better than what its row has."""
@@ -105,10 +106,13 @@ class BatchDecoder:
     def _encode(self, rows: Sequence[Row]) -> Tensor:
         """Encoder output [rows, 1500, width], computed for the rows that do not have theirs."""
         missing = [row for row in rows if row.states is None]
-        if missing:
-            fresh = self.model.get_encoder()(self._features(missing)).last_hidden_state
-            for row, states in zip(missing, fresh.split(1), strict=True):
-                row.states = states
+        if not missing:
+            return torch.cat([row.states for row in rows if row.states is not None])
+        fresh = self.model.get_encoder()(self._features(missing)).last_hidden_state
+        if len(missing) == len(rows):
+            return fresh
+        for row, states in zip(missing, fresh.split(1), strict=True):
+            row.states = states
         return torch.cat([row.states for row in rows if row.states is not None])
 
 

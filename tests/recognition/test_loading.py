@@ -1,7 +1,4 @@
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,8 +9,8 @@ from speech_pipeline.errors import InvalidSettings, ModelMismatch, ModelUnavaila
 from speech_pipeline.recognition.loading import load_recognizer, resolve_dtype
 from speech_pipeline.recognition.whisper import WhisperRecognizer
 from tests.local_hub import local_hub
+from tests.programs import run_program
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 CPU = torch.device("cpu")
 
 LOADING_PROGRAM = """
@@ -38,16 +35,7 @@ def load(model: Path | str, assistant: Path | str | None = None) -> WhisperRecog
 
 def load_elsewhere(*models: str, **environment: str) -> dict[str, str]:
     """What comes of loading models in a process with other environment variables."""
-    done = subprocess.run(
-        [sys.executable, "-c", LOADING_PROGRAM, *models],
-        cwd=REPOSITORY,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=180,
-    )
-    answers: dict[str, str] = json.loads(done.stdout)
+    answers: dict[str, str] = run_program(LOADING_PROGRAM, *models, **environment)
     return answers
 
 
