@@ -91,6 +91,12 @@ class InvalidSettings(SpeechError):
     code = "invalid_settings"
 
 
+class InvalidManifest(SpeechError):
+    """The manifest of a folder of recordings is missing or wrong; raised by ``evaluate`` only."""
+
+    code = "invalid_manifest"
+
+
 class ModelUnavailable(SpeechError):
     """A model could not be loaded: missing, gated, or without network."""
 
