@@ -1,4 +1,4 @@
-"""The command line: ``python -m speech_pipeline transcribe|demo|starter``.
+"""The command line: ``python -m speech_pipeline transcribe|evaluate|bench|demo|starter``.
 
 Results go to standard output, messages to standard error. The libraries of the models are imported only once the
 command line has been understood.
@@ -6,16 +6,17 @@ command line has been understood.
 
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from config import STARTER, InferenceConfig, ModelSettings
+from config import InferenceConfig, ModelSettings
 from speech_pipeline.console import progress_bar, sentence, speed, tell
 from speech_pipeline.errors import (
+    InvalidManifest,
     InvalidParameters,
     InvalidSettings,
     ModelMismatch,
@@ -23,23 +24,26 @@ from speech_pipeline.errors import (
     OutOfMemory,
     SpeechError,
 )
+from speech_pipeline.evaluation.bench_command import bench
+from speech_pipeline.evaluation.evaluate_command import evaluate
 from speech_pipeline.files import read_recording, transcript_paths, write_transcript
+from speech_pipeline.model_options import (
+    FILE_FAILED,
+    INTERRUPTED,
+    MODEL_UNAVAILABLE,
+    SUCCESS,
+    WRONG_USAGE,
+    Loader,
+    chosen_settings,
+    load,
+    model_options,
+)
 from speech_pipeline.progress import Progress
 
 if TYPE_CHECKING:
     from speech_pipeline.pipeline import SpeechPipeline
 
-Loader = Callable[[ModelSettings, Progress], "SpeechPipeline"]
-"""Loads the models that the settings name."""
-
-SUCCESS = 0
-FILE_FAILED = 1
-WRONG_USAGE = 2
-MODEL_UNAVAILABLE = 3
-INTERRUPTED = 130
-
 FORMATS = get_args(InferenceConfig.model_fields["format"].annotation)
-DTYPES = get_args(ModelSettings.model_fields["dtype"].annotation)
 
 
 def load_models(settings: ModelSettings, progress: Progress) -> "SpeechPipeline":
@@ -77,7 +81,7 @@ def main(arguments: Sequence[str] | None = None, *, load: Loader = load_models) 
         tell(f"Error: {sentence(error)}")
         if isinstance(error, ModelUnavailable | ModelMismatch | OutOfMemory):
             return MODEL_UNAVAILABLE
-        return WRONG_USAGE if isinstance(error, InvalidSettings) else FILE_FAILED
+        return WRONG_USAGE if isinstance(error, InvalidSettings | InvalidManifest) else FILE_FAILED
     return code if isinstance(code, int) else SUCCESS
 
 
@@ -112,37 +116,26 @@ def commands() -> None:
 )
 @click.option("--format", type=click.Choice(FORMATS), help="Default: the ending of --output, or else txt.")
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="File, or folder for files named as the inputs.")
-@click.option("--model", metavar="ID", help=f"Whisper model: Hub id, folder or {STARTER}; instead of ASR_MODEL.")
-@click.option("--assistant", metavar="ID", help="Assistant model, instead of ASSISTANT_MODEL.")
-@click.option("--diarization-model", metavar="ID", help="Diarization model, instead of DIARIZATION_MODEL.")
-@click.option("--device", metavar="D", help="auto, cpu, cuda, cuda:1 or mps; instead of DEVICE.")
-@click.option("--dtype", type=click.Choice(DTYPES), help="Precision of the Whisper weights, instead of DTYPE.")
+@model_options
 @click.pass_obj
 def transcribe(
-    load: Loader,
+    loader: Loader,
     files: tuple[str, ...],
     others: tuple[str, ...],
     format: str | None,
     output: Path | None,
-    model: str | None,
-    assistant: str | None,
-    diarization_model: str | None,
-    device: str | None,
-    dtype: str | None,
-    **parameters: Any,
+    **options: Any,
 ) -> int:
     """Transcribe audio files; the FILE - is standard input.
 
     A file that fails does not stop the others. An --output whose name has an ending is a file, else a folder.
     """
     format = format or _ending(output) or "txt"
-    config = _request({**_pairs(others), **_given(parameters), "format": format})
+    models = {name: options.pop(name) for name in ModelSettings.model_fields if name in options}
+    config = _request({**_pairs(others), **_given(options), "format": format})
     paths = transcript_paths(files, output, format)
-    models = {"asr_model": model, "assistant_model": assistant, "diarization_model": diarization_model}
-    settings = ModelSettings.from_environment().model_copy(update=_given({**models, "device": device, "dtype": dtype}))
-    if model == STARTER and config.diarize and not settings.diarization_model:
-        settings = settings.model_copy(update={"diarization_model": STARTER})
-    pipeline = _load(load, settings)
+    settings = chosen_settings(models, diarize=bool(config.diarize))
+    pipeline = load(loader, settings)
     failures = 0
     for file, path in zip(files, paths, strict=True):
         name = click.format_filename(file)
@@ -171,14 +164,14 @@ def transcribe(
     "--output", "-o", type=click.Path(path_type=Path), default="demo-output", show_default=True, help="Folder."
 )
 @click.pass_obj
-def demo(load: Loader, output: Path) -> None:
+def demo(loader: Loader, output: Path) -> None:
     """Transcribe a phone call of half a minute and say who said what.
 
     The first run fetches the starter models. The transcript, subtitles and a picture are left in the output folder.
     """
     from speech_pipeline.demo import run
 
-    run(load, output)
+    run(loader, output)
 
 
 @commands.command(short_help="Fetch models that need neither the Hub nor a token.")
@@ -229,12 +222,5 @@ def _ending(output: Path | None) -> str | None:
     return ending if ending in FORMATS else None
 
 
-def _load(load: Loader, settings: ModelSettings) -> "SpeechPipeline":
-    try:
-        with progress_bar("Models") as progress:
-            return load(settings, progress)
-    except ModelUnavailable as error:
-        if settings.asr_model == STARTER:
-            raise
-        hint = f"Where the Hub cannot be reached, --model {STARTER} takes models that need neither it nor a token."
-        raise ModelUnavailable(f"{error.message} {hint}") from error
+for command in (evaluate, bench):
+    commands.add_command(command)

@@ -11,8 +11,10 @@ import click
 from config import STARTER, InferenceConfig, ModelSettings
 from speech_pipeline.console import progress_bar, speed
 from speech_pipeline.errors import ModelUnavailable
+from speech_pipeline.evaluation.diarization_errors import diarization_errors
+from speech_pipeline.evaluation.references import read_rttm
 from speech_pipeline.progress import Progress
-from speech_pipeline.transcript import SpeakerTurn, Transcript
+from speech_pipeline.transcript import Transcript
 
 if TYPE_CHECKING:
     from speech_pipeline.pipeline import SpeechPipeline
@@ -45,8 +47,8 @@ def run(load: Callable[[ModelSettings, Progress], "SpeechPipeline"], output: Pat
     seconds = perf_counter() - loaded
 
     click.echo(conversation(transcript))
-    error_rate = diarization_error_rate(transcript, recording.with_suffix(".rttm"))
-    click.echo(f"Diarization error rate against the reference beside the recording: {error_rate:.1%}")
+    errors = diarization_errors(read_rttm(recording.with_suffix(".rttm")), transcript.turns, transcript.duration)
+    click.echo(f"Diarization error rate against the reference beside the recording: {errors.rate:.1%}")
     click.echo(f"\nModels loaded in {loaded - started:.1f} s.")
     for stage, stage_s in transcript.timings.items():
         click.echo(f"  {stage:<20}{stage_s:6.2f} s")
@@ -76,25 +78,6 @@ def conversation(transcript: Transcript) -> str:
         lines.append(f"{minutes:2.0f}:{seconds:04.1f}  {segment.speaker}  {segment.text.strip()}")
     speakers = {segment.speaker for segment in transcript.speaker_segments}
     return "\n".join(["", *lines, "", f"{len(speakers)} speakers in {transcript.duration:.1f} s."])
-
-
-def diarization_error_rate(transcript: Transcript, reference: Path) -> float:
-    """Time given to the wrong speaker, missed or invented, divided by the time spoken; no collar, overlap scored.
-
-    Args:
-        transcript: a diarized transcript.
-        reference: RTTM file of one recording.
-    """
-    from pyannote.core import Annotation, Segment, Timeline
-    from pyannote.database.util import load_rttm
-    from pyannote.metrics.diarization import DiarizationErrorRate
-
-    def annotation(turns: tuple[SpeakerTurn, ...]) -> Annotation:
-        return Annotation.from_records((Segment(t.start, t.end), n, t.speaker) for n, t in enumerate(turns))
-
-    (expected,) = load_rttm(reference).values()
-    recording = Timeline([Segment(0, transcript.duration)])
-    return float(DiarizationErrorRate()(expected, annotation(transcript.turns), uem=recording))
 
 
 def write_files(transcript: Transcript, output: Path) -> list[Path]:

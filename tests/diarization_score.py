@@ -3,30 +3,21 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from pyannote.core import Annotation, Segment, Timeline
-from pyannote.database.util import load_rttm
-from pyannote.metrics.diarization import DiarizationErrorRate
-
+from speech_pipeline.evaluation.diarization_errors import annotation_of, diarization_errors
+from speech_pipeline.evaluation.references import read_rttm
 from speech_pipeline.transcript import SpeakerTurn
+
+__all__ = ["annotation_of", "diarization_error_rate"]
 
 
 def diarization_error_rate(reference: Path, turns: Iterable[SpeakerTurn], duration: float) -> float:
     """Missed, false and confused speech as a share of all speech; no collar, overlapped speech scored.
 
     Args:
-        reference: RTTM file with one recording.
+        reference: RTTM file with one recording, in which somebody speaks.
         turns: what was found.
         duration: length of the recording in seconds; all of it is scored.
     """
-    (annotation,) = load_rttm(reference).values()
-    metric = DiarizationErrorRate(collar=0.0, skip_overlap=False)
-    whole = Timeline([Segment(0, duration)])
-    return float(metric(annotation, annotation_of(turns), uem=whole))
-
-
-def annotation_of(turns: Iterable[SpeakerTurn]) -> Annotation:
-    """The turns in pyannote's form."""
-    annotation = Annotation()
-    for track, turn in enumerate(turns):
-        annotation[Segment(turn.start, turn.end), track] = turn.speaker
-    return annotation
+    rate = diarization_errors(read_rttm(reference), turns, duration).rate
+    assert rate is not None
+    return rate

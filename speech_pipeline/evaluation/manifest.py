@@ -21,9 +21,9 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from speech_pipeline.errors import InvalidManifest
 from speech_pipeline.evaluation.references import read_rttm, read_stm
@@ -92,7 +92,47 @@ def load_manifest(folder: Path) -> tuple[Recording, ...]:
         raise InvalidManifest(f"{MANIFEST} must be JSON in UTF-8: {error}.") from error
     if not isinstance(entries, list) or not entries:
         raise InvalidManifest(f"{MANIFEST} must be a list of recordings, one at least.")
-    return tuple(_recording(folder, number, entry) for number, entry in enumerate(entries, start=1))
+    return tuple(
+        read_entry(folder, entry, f"Entry {number} of {MANIFEST}") for number, entry in enumerate(entries, start=1)
+    )
+
+
+def read_entry(folder: Path, written: object, where: str) -> Recording:
+    """Read one entry, and the reference files that it names.
+
+    Args:
+        folder: what its files are relative to.
+        written: the entry.
+        where: the entry in messages.
+
+    Raises:
+        InvalidManifest: the entry or a file it names is missing, outside the folder, or not of the right form.
+    """
+    name = written.get("file") if isinstance(written, Mapping) else None
+    where += f" ({name[:100]})" if isinstance(name, str) else ""
+    entry = _checked(written, where)
+    path = _inside(folder, entry.file, f"{where}: file")
+    turns = None if entry.rttm is None else _read(folder, entry.rttm, f"{where}: rttm", read_rttm)
+    utterances = () if entry.stm is None else _read(folder, entry.stm, f"{where}: stm", read_stm)
+    words = entry.words or tuple(
+        ReferenceWord(word=word, speaker=utterance.speaker)
+        for utterance in utterances
+        for word in utterance.text.split()
+    )
+    text = entry.text
+    if text is None and (words or entry.stm is not None):
+        text = " ".join(word.word for word in words)
+    return Recording(
+        name=entry.file,
+        path=path,
+        languages=tuple(entry.language.split(",")) if entry.language else (),
+        text=text,
+        words=words,
+        channels=entry.channels or (),
+        turns=() if turns is None and text is not None and not text.strip() else turns,
+        num_speakers=entry.num_speakers,
+        hotwords=" ".join(entry.hotwords) if isinstance(entry.hotwords, tuple) else entry.hotwords,
+    )
 
 
 class _Entry(BaseModel):
@@ -123,38 +163,14 @@ class _Entry(BaseModel):
         return self
 
 
-def _recording(folder: Path, number: int, written: Any) -> Recording:
-    name = written.get("file") if isinstance(written, Mapping) else None
-    where = f"Entry {number} of {MANIFEST}" + (f" ({name[:100]})" if isinstance(name, str) else "")
+def _checked(written: object, where: str) -> _Entry:
     try:
-        entry = TypeAdapter(_Entry).validate_python(written)
+        return _Entry.model_validate(written)
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in problem["loc"])
-        message = problem["msg"].removeprefix("Value error, ")
-        raise InvalidManifest(f"{where}{': ' if field else ' '}{field}{': ' if field else ''}{message}.") from None
-    path = _inside(folder, entry.file, f"{where}: file")
-    turns = None if entry.rttm is None else _read(folder, entry.rttm, f"{where}: rttm", read_rttm)
-    utterances = () if entry.stm is None else _read(folder, entry.stm, f"{where}: stm", read_stm)
-    words = entry.words or tuple(
-        ReferenceWord(word=word, speaker=utterance.speaker)
-        for utterance in utterances
-        for word in utterance.text.split()
-    )
-    text = entry.text
-    if text is None and (words or entry.stm is not None):
-        text = " ".join(word.word for word in words)
-    return Recording(
-        name=entry.file,
-        path=path,
-        languages=tuple(entry.language.split(",")) if entry.language else (),
-        text=text,
-        words=words,
-        channels=entry.channels or (),
-        turns=() if turns is None and text is not None and not text.strip() else turns,
-        num_speakers=entry.num_speakers,
-        hotwords=" ".join(entry.hotwords) if isinstance(entry.hotwords, tuple) else entry.hotwords,
-    )
+    field = ".".join(str(part) for part in problem["loc"])
+    message = problem["msg"].removeprefix("Value error, ")
+    raise InvalidManifest(f"{where}: {field}: {message}." if field else f"{where}: {message}.")
 
 
 def _inside(folder: Path, file: str, where: str) -> Path:

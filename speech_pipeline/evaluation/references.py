@@ -10,6 +10,11 @@ from speech_pipeline.transcript import SpeakerTurn
 
 T = TypeVar("T")
 
+_RTTM_TYPES = (
+    *("SPEAKER", "SPKR-INFO", "SEGMENT", "NOSCORE", "NO_RT_METADATA", "LEXEME", "NON-LEX", "NON-SPEECH", "FILLER"),
+    *("EDIT", "IP", "SU", "CB", "A/P"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
@@ -34,6 +39,8 @@ def read_rttm(file: Path) -> tuple[SpeakerTurn, ...]:
     turns = []
     for number, line in _lines(file):
         fields = line.split()
+        if fields[0] not in _RTTM_TYPES:
+            raise ValueError(f"line {number} must begin with a type of RTTM, such as SPEAKER")
         if fields[0] != "SPEAKER":
             continue
         if len(fields) < 8:
