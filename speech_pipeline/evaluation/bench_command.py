@@ -13,7 +13,6 @@ import click
 
 from config import ModelSettings
 from speech_pipeline.console import sentence, tell
-from speech_pipeline.errors import InvalidSettings
 from speech_pipeline.model_options import FILE_FAILED, SUCCESS, Loader, chosen_settings, model_options
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ LIBRARIES = ("jiwer", "requests", "text_to_num", "whisper_normalizer")
 """Modules of requirements/bench.txt that every measurement needs; those of other systems may be missing."""
 
 DEFAULT_MINUTES = "10"
-PEERS_ONLY = ("conversations", "only", "rounds", "plot_file")
 
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -77,7 +75,7 @@ def bench(
     if peers and url:
         raise click.UsageError("--peers compares on this machine; leave out --url.")
     models = {name: options.pop(name) for name in ModelSettings.model_fields if name in options}
-    settings = chosen_settings(models, diarize=True)
+    settings = chosen_settings(models, diarize=peers or options["diarize"])
     with _data(data) as folder:
         if peers:
             results, text = _compare(settings, folder, **options)
@@ -105,20 +103,17 @@ def _compare(settings: ModelSettings, data: Path, **options: Any) -> tuple[dict[
     from speech_pipeline.evaluation.bench.tables import peers_tables
     from speech_pipeline.evaluation.bench.weights import convert
 
+    settings = settings.model_copy(update={"device": "cpu"})
     system = _system_options(settings, options["language"], options["threads"] or cores())
     if len(options["minutes"]) > 1:
         raise click.UsageError("--peers takes one length; give one number as --minutes.")
     dialogues = load_dialogues(data)
     if options["conversations"] is not None:
         dialogues += load_dialogues(options["conversations"])
-    weights = convert(Path(system.whisper), settings.starter_dir.parent / "bench")
     plan = Plan(
         speech=long_speech(data, 60 * options["minutes"][0], options["language"], options["seed"]),
         dialogues=dialogues,
-        weights=weights,
-        diarization=Path(system.diarization) if system.diarization else None,
-        language=options["language"],
-        threads=system.threads,
+        options=convert(system, settings.starter_dir.parent / "bench"),
         rounds=options["rounds"],
         repetitions=options["requests"],
         only=options["only"],
@@ -170,21 +165,15 @@ def _measure(
 
 
 def _system_options(settings: ModelSettings, language: str, threads: int) -> "Options":
-    """The models as folders, for processes that load them themselves.
-
-    Raises:
-        InvalidSettings: a model is not on this machine.
-    """
+    """What the worker processes are given; folders as absolute paths, for they work in another folder."""
     from speech_pipeline.evaluation.bench.systems import Options
     from speech_pipeline.loading import resolve_sources
 
+    def absolute(model: str | None) -> str:
+        return str(Path(model).resolve()) if model and Path(model).exists() else model or ""
+
     sources = resolve_sources(settings)
-    if not Path(sources.asr).is_dir():
-        raise InvalidSettings("bench measures a Whisper model in a folder, or the starter model: --model starter.")
-    diarization = str(Path(sources.diarization).resolve()) if sources.diarization else ""
-    return Options(
-        whisper=str(Path(sources.asr).resolve()), diarization=diarization, language=language, threads=threads
-    )
+    return Options(absolute(sources.asr), language, threads, absolute(sources.diarization), device=settings.device)
 
 
 def _own(words: bool, diarize: bool) -> str:

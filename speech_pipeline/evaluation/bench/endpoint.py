@@ -74,5 +74,5 @@ def _error(status: int, answer: Any) -> SpeechError:
     code, found, sentence = text.removeprefix("[").partition("] ")
     if text.startswith("[") and found:
         return SpeechError(sentence, code=code)
-    hint = " A token is needed; see --token-env." if status in (401, 403) else ""
+    hint = " Set HF_TOKEN to a token that may use it." if status in (401, 403) else ""
     return EndpointFailed(f"The endpoint answered with status {status} and no transcript.{hint}")

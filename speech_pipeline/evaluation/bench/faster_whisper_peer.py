@@ -62,7 +62,7 @@ class _Batched:
 
     def run(self, samples: Samples) -> Output:
         segments, _ = self._pipeline.transcribe(samples, batch_size=self._batch_size, **self._arguments)
-        return Output("".join(segment.text for segment in segments))
+        return Output(" ".join(segment.text for segment in segments))
 
 
 class _Sequential:
@@ -75,7 +75,7 @@ class _Sequential:
 
     def run(self, samples: Samples) -> Output:
         segments, _ = self._model.transcribe(samples, **self._arguments)
-        return Output("".join(segment.text for segment in segments))
+        return Output(" ".join(segment.text for segment in segments))
 
 
 def _load(options: Options, compute_type: str) -> "WhisperModel":

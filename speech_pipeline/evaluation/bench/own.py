@@ -29,12 +29,13 @@ def diarization(options: Options) -> System:
 
 class _Pipeline:
     def __init__(self, options: Options, *, word_timestamps: bool, diarize: bool) -> None:
-        model = options.diarization if diarize else None
-        self._pipeline = load_pipeline(
-            ModelSettings(
-                asr_model=options.whisper, assistant_model=None, diarization_model=model, device=options.device
-            )
+        settings = ModelSettings(
+            asr_model=options.whisper,
+            assistant_model=None,
+            diarization_model=options.diarization if diarize else None,
+            device=options.device,
         )
+        self._pipeline = load_pipeline(settings)
         # One temperature: greedy as the peers are, without another try where a check fails.
         parameters = {"language": options.language, "word_timestamps": word_timestamps, "temperature": [0.0]}
         self._config, _ = InferenceConfig.from_request(parameters)

@@ -1,7 +1,7 @@
 """The systems people would pick instead, beside this one: the same weights, audio, threads and decoding, in one run."""
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -19,6 +19,10 @@ from speech_pipeline.progress import Progress, no_progress
 
 SPEECH_TASKS: tuple[Task, ...] = ("recognition", "words", "all")
 """Tasks that are measured on joined speech; diarization is measured on dialogues."""
+
+
+Start = Callable[[str, Options], Sequence[str]]
+"""The command of the worker that holds the contender of a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +46,13 @@ class Plan:
     only: tuple[str, ...] = ()
 
 
-def compare(plan: Plan, progress: Progress = no_progress) -> dict[str, Any]:
+def compare(plan: Plan, progress: Progress = no_progress, start: Start = worker_command) -> dict[str, Any]:
     """Measure the systems task by task.
+
+    Args:
+        plan: what is measured.
+        progress: told what is being done.
+        start: how the worker of a system is started.
 
     Returns:
         ``systems``, ``audio_seconds``, ``machine`` and how it was measured, as plain JSON types. A system that is not
@@ -59,19 +68,20 @@ def compare(plan: Plan, progress: Progress = no_progress) -> dict[str, Any]:
         speech = write_recording(folder, "speech", plan.speech.samples)
         short = write_recording(folder, "short", plan.speech.cut(SHORT_S))
         dialogues = [write_recording(folder, dialogue.name, dialogue.samples) for dialogue in plan.dialogues]
-        for task in dict.fromkeys(contender.task for contender in chosen):
+        tasks = tuple(dict.fromkeys(contender.task for contender in chosen))
+        for number, task in enumerate(tasks):
             recordings = [speech] if task in SPEECH_TASKS else dialogues
             needs_diarization = task in ("diarization", "all")
             if not recordings or (needs_diarization and not plan.options.diarization):
                 continue
             of_task = [contender for contender in chosen if contender.task == task]
             measured = measure(
-                {contender.name: worker_command(contender.name, plan.options) for contender in of_task},
+                {contender.name: start(contender.name, plan.options) for contender in of_task},
                 recordings,
                 rounds=plan.rounds,
                 short=short if task == "recognition" else None,
                 repetitions=plan.repetitions if task == "recognition" else 0,
-                progress=progress,
+                progress=_part(progress, number, len(tasks)),
             )
             results += _results(of_task, measured, recordings, plan)
     return {
@@ -96,6 +106,11 @@ def chosen_contenders(patterns: Sequence[str]) -> list[Contender]:
         names = ", ".join(contender.name for contender in CONTENDERS)
         raise InvalidParameters(f"No system has such a name; the systems are {names}.")
     return chosen
+
+
+def _part(progress: Progress, number: int, parts: int) -> Progress:
+    """The progress of one part of several."""
+    return lambda step, fraction: progress(step, (number + fraction) / parts)
 
 
 def _results(

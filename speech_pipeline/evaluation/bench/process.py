@@ -80,6 +80,11 @@ class Worker:
             raise
         self._pause()
 
+    @property
+    def pid(self) -> int:
+        """Number of the process."""
+        return self._process.pid
+
     def run(self, audio: Path, timeout_s: float) -> Run:
         """Work on a recording.
 

@@ -51,13 +51,7 @@ def peers_tables(results: Mapping[str, Any]) -> str:
 def latency_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Milliseconds by kind of request, then where those of the first kind go."""
     names = ("avg", "min", "med", "max", "p90", "p95")
-    cells = [
-        [
-            f"{row['request']}, {'' if row['assisted'] else 'not '}assisted",
-            *(f"{row[name] * 1e3:.0f}" for name in names),
-        ]
-        for row in rows
-    ]
+    cells = [[_kind(row), *(f"{row[name] * 1e3:.0f}" for name in names)] for row in rows]
     stages = rows[0]["stages"]
     whole = sum(stages.values())
     shares = [[name, f"{value * 1e3:.1f}", f"{100 * value / whole:.1f} %"] for name, value in stages.items()]
@@ -138,6 +132,10 @@ def _measured_on(results: Mapping[str, Any]) -> str:
         f"{results['model']}, greedy, language {results['language']} given; {lengths}; medians of {results['rounds']} "
         f"rounds in turn; {machine['threads']} threads on {machine['cores']} cores of {machine['cpu']}."
     )
+
+
+def _kind(row: Mapping[str, Any]) -> str:
+    return f"{row['request']}, {'' if row['assisted'] else 'not '}assisted"
 
 
 def _percent(share: float | None) -> str:

@@ -69,23 +69,25 @@ def _sentence(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error).strip().splitlines()[0][:200]}" if str(error).strip() else repr(error)
 
 
-def _use_threads(number: int) -> None:
-    """Compute with so many threads, whichever library computes, on as many processors."""
+def _use_cores(number: int) -> None:
+    """Compute on so many cores; every library starts as many threads as there are cores it may use."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:number])
+        return
     import torch
 
     torch.set_num_threads(number)
 
 
-def main(name: str, options: Options) -> None:
-    """Serve the contender of a name on standard input and output."""
+def main(load: Callable[[], System], threads: int) -> None:
+    """Serve a system on standard input and output, on so many cores."""
     # Libraries print on standard output; only answers may go there.
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    _use_threads(options.threads)
-    serve(lambda: contender(name).load(options), sys.stdin, replies)
+    _use_cores(threads)
+    serve(load, sys.stdin, replies)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Options(**json.loads(sys.argv[2])))
+    given = Options(**json.loads(sys.argv[2]))
+    main(lambda: contender(sys.argv[1]).load(given), given.threads)
