@@ -77,7 +77,6 @@ def page(results: Sequence[Result], total: Figures) -> str:
         recordings=[_recording(result) for result in results],
         pixels_per_second=PIXELS_PER_SECOND,
         row=ROW_PX,
-        colours=COLOURS,
     )
 
 

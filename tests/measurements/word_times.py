@@ -4,67 +4,62 @@
 base. faster-whisper is installed by requirements/bench.txt.
 """
 
-import difflib
-import json
 import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 from faster_whisper import WhisperModel
 
 from config import InferenceConfig, ModelSettings
+from speech_pipeline.evaluation.manifest import Recording, load_manifest
+from speech_pipeline.evaluation.normalization import normalizer
+from speech_pipeline.evaluation.tokens import Token, tokenize
+from speech_pipeline.evaluation.word_errors import align
+from speech_pipeline.evaluation.word_times import percentile, start_errors
 from speech_pipeline.loading import load_pipeline
-from tests.word_score import plain_words
-
-TimedWord = tuple[str, float, float]
 
 
 def main(data: Path, model: Path) -> None:
-    """Print the median and the 90th percentile of the absolute error of starts, by system."""
-    entries = [
-        entry
-        for entry in json.loads((data / "manifest.json").read_text(encoding="utf-8"))
-        if "start" in entry.get("words", [{}])[0]
-    ]
+    """Print the median, the 90th and the 95th percentile of the error of starts, by system."""
+    recordings = [r for r in load_manifest(data) if any(word.start is not None for word in r.words)]
     pipeline = load_pipeline(ModelSettings(asr_model="starter", dtype="float32"))
     peer = WhisperModel(str(model), device="cpu", compute_type="float32")
     errors: dict[str, list[float]] = {"speech_pipeline": [], "faster-whisper": [], "faster-whisper with VAD": []}
-    for entry in entries:
-        file = data / entry["file"]
-        config, _ = InferenceConfig.from_request({"language": entry["language"]})
-        transcript = pipeline.transcribe(file.read_bytes(), config)
-        ours = [(word.text, word.start, word.end) for word in transcript.words]
-        _check(ours, transcript.duration)
-        errors["speech_pipeline"] += _start_errors(entry["words"], ours)
+    for recording in recordings:
+        config, _ = InferenceConfig.from_request({"language": recording.language})
+        transcript = pipeline.transcribe(recording.path.read_bytes(), config)
+        _check([(word.start, word.end) for word in transcript.words], transcript.duration)
+        ours = [Token(word.text, start=word.start) for word in transcript.words]
+        errors["speech_pipeline"] += _start_errors(recording, transcript.text, ours)
         for name, vad in (("faster-whisper", False), ("faster-whisper with VAD", True)):
-            segments, _ = peer.transcribe(
-                str(file), language=entry["language"], beam_size=1, word_timestamps=True, vad_filter=vad
+            found, _ = peer.transcribe(
+                str(recording.path), language=recording.language, beam_size=1, word_timestamps=True, vad_filter=vad
             )
-            theirs = [(word.word, word.start, word.end) for segment in segments for word in segment.words or ()]
-            errors[name] += _start_errors(entry["words"], theirs)
+            segments = list(found)
+            theirs = [Token(word.word, start=word.start) for segment in segments for word in segment.words or ()]
+            errors[name] += _start_errors(recording, "".join(segment.text for segment in segments), theirs)
     for name, values in errors.items():
-        size = np.abs(values)
         print(
-            f"{name}: {len(size)} words, median {np.median(size):.3f} s, 90th percentile "
-            f"{np.percentile(size, 90):.3f} s, bias {np.median(values):+.3f} s"
+            f"{name}: {len(values)} words, median {percentile(values, 50):.3f} s, "
+            f"90th percentile {percentile(values, 90):.3f} s, 95th {percentile(values, 95):.3f} s"
         )
 
 
-def _check(words: Sequence[TimedWord], duration: float) -> None:
+def _check(times: Sequence[tuple[float, float]], duration: float) -> None:
     """Stop where a word is out of order or outside the recording."""
-    for left, right in pairwise(words):
-        assert left[1] <= right[1], "out of order"
-    assert all(0 <= start <= end <= duration for _, start, end in words), "outside the recording"
+    assert all(left[0] <= right[0] for left, right in pairwise(times)), "out of order"
+    assert all(0 <= start <= end <= duration for start, end in times), "outside the recording"
 
 
-def _start_errors(reference: Sequence[dict], heard: Sequence[TimedWord]) -> list[float]:
-    """Start heard minus start in the reference, for the words that both have, in seconds."""
-    wanted = ["".join(plain_words(word["word"])) for word in reference]
-    got = ["".join(plain_words(text)) for text, _, _ in heard]
-    blocks = difflib.SequenceMatcher(None, wanted, got, autojunk=False).get_matching_blocks()
-    return [heard[b.b + i][1] - reference[b.a + i]["start"] for b in blocks for i in range(b.size)]
+def _start_errors(recording: Recording, text: str, heard: Sequence[Token]) -> tuple[float, ...]:
+    """Errors of the words that both have, in seconds."""
+    normalize = normalizer(recording.language)
+    words = [Token(word.word, start=word.start) for word in recording.words]
+    reference = tokenize(recording.text or "", normalize, words)
+    hypothesis = tokenize(text, normalize, heard)
+    pairs = align([token.text for token in reference], [token.text for token in hypothesis])
+    return start_errors(reference, hypothesis, pairs)
 
 
 if __name__ == "__main__":
