@@ -1,4 +1,4 @@
-"""The command line: ``python -m speech_pipeline transcribe|evaluate|bench|demo|starter``.
+"""The command line: ``python -m speech_pipeline transcribe|evaluate|bench|conversations|demo|starter``.
 
 Results go to standard output, messages to standard error. The libraries of the models are imported only once the
 command line has been understood.
@@ -25,6 +25,7 @@ from speech_pipeline.errors import (
     SpeechError,
 )
 from speech_pipeline.evaluation.bench_command import bench
+from speech_pipeline.evaluation.conversations_command import conversations
 from speech_pipeline.evaluation.evaluate_command import evaluate
 from speech_pipeline.files import read_recording, transcript_paths, write_transcript
 from speech_pipeline.model_options import (
@@ -222,5 +223,5 @@ def _ending(output: Path | None) -> str | None:
     return ending if ending in FORMATS else None
 
 
-for command in (evaluate, bench):
+for command in (evaluate, bench, conversations):
     commands.add_command(command)
