@@ -20,6 +20,9 @@ TEMPLATE = "page.html"
 PIXELS_PER_SECOND = 8
 """Least scale of the timeline; a long recording is scrolled."""
 
+LEAST_WIDTH_PX = 320
+"""Least width of the timeline."""
+
 ROW_PX = 18
 """Height of a speaker's row in the timeline."""
 
@@ -75,7 +78,6 @@ def page(results: Sequence[Result], total: Figures) -> str:
     return environment.get_template(TEMPLATE).render(
         total={name: value for name, value in cells(total).items() if value},
         recordings=[_recording(result) for result in results],
-        pixels_per_second=PIXELS_PER_SECOND,
         row=ROW_PX,
     )
 
@@ -88,7 +90,7 @@ def _recording(result: Result) -> dict[str, object]:
         "figures": {name: value for name, value in cells(result.figures).items() if value},
         "differences": [tuple(_runs(alignment)) for alignment in result.alignments],
         "text": "" if result.alignments else result.transcript.text,
-        "duration": duration,
+        "width": max(round(duration * PIXELS_PER_SECOND), LEAST_WIDTH_PX),
         "percent": lambda seconds: round(100 * seconds / max(duration, 1e-9), 3),
         "ticks": range(0, int(duration) + 1, _tick_s(duration)),
         "reference": reference,
@@ -142,5 +144,5 @@ def _of(speaker: str, turns: Iterable[SpeakerTurn]) -> tuple[SpeakerTurn, ...]:
 
 
 def _tick_s(duration: float) -> int:
-    """Seconds from one mark of the time axis to the next: at most about 60 marks."""
-    return next((step for step in (1, 5, 10, 30, 60, 300) if duration / step <= 60), 600)
+    """Seconds from one mark of the time axis to the next, so that their labels have 40 pixels each."""
+    return 1 if duration <= 8 else 5 if duration <= 60 else 30
