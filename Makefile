@@ -1,16 +1,18 @@
 # make demo          transcribe a phone call with real models and say who said what
 # make test          run the tests on the versions the hosted handler installs
 # make test-newest   run them on the newest versions
+# make bench         measure speed, memory and accuracy beside other systems; BENCH_OPTIONS are those of its --help
 # make lint          check style and types
 # make clean         remove environments, caches and the demo's output (the starter models stay in the user's cache)
 
 PYTHON ?= python3.11
 PIP_OPTIONS ?=
 PYTEST_OPTIONS ?=
+BENCH_OPTIONS ?=
 
 PIP_INSTALL = -m pip install --disable-pip-version-check $(PIP_OPTIONS)
 
-.PHONY: demo test test-newest lint clean
+.PHONY: demo test test-newest bench lint clean
 .DEFAULT_GOAL := demo
 
 demo: .venv/demo.installed
@@ -22,13 +24,17 @@ test: .venv/dev.installed
 test-newest: .venv-newest/newest.installed
 	.venv-newest/bin/python -m pytest $(PYTEST_OPTIONS)
 
+bench: .venv/bench.installed
+	.venv/bin/python -m speech_pipeline bench --peers --model starter \
+		--json bench-output/bench.json --plot bench-output/bench.png $(BENCH_OPTIONS)
+
 lint: .venv/dev.installed
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 
 clean:
-	rm -rf .venv .venv-newest .mypy_cache .ruff_cache .pytest_cache .hypothesis demo-output
+	rm -rf .venv .venv-newest .mypy_cache .ruff_cache .pytest_cache .hypothesis demo-output bench-output
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An empty file marks what has been installed, so that pip runs again only when the requirements change.
@@ -41,6 +47,11 @@ clean:
 .venv/dev.installed: requirements/dev.txt requirements/tools.txt .venv/demo.installed
 	@echo "Installing what the tests need ..."
 	.venv/bin/python $(PIP_INSTALL) -r requirements/dev.txt
+	@touch $@
+
+.venv/bench.installed: requirements/bench.txt .venv/dev.installed
+	@echo "Installing the systems to compare with ..."
+	.venv/bin/python $(PIP_INSTALL) -r requirements/bench.txt
 	@touch $@
 
 .venv-newest/newest.installed: requirements/newest.txt requirements/cli.txt requirements/tools.txt | .venv-newest/bin/python

