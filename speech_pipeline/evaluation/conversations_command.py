@@ -64,4 +64,4 @@ def conversations(
         raise click.UsageError(f"--language {error}.") from error
     except OSError as error:
         raise click.FileError(str(output), hint=error.strerror) from error
-    click.echo(f"{count} conversations are in {click.format_filename(manifest.parent)}")
+    click.echo(f"Conversations written: {count}, in {click.format_filename(manifest.parent)}")
