@@ -44,7 +44,7 @@ def test_an_endpoint_is_measured_and_priced(url: str, tmp_path: Path) -> None:
     assert results["throughput"][0]["audio_s"] == 30
     costs = {row["instance"]: row["cost_per_audio_hour"] for row in results["cost"]}
     assert costs["the measured machine"] == pytest.approx(0.5 / results["throughput"][0]["rtfx"])
-    for expected in ("| short, not assisted |", "Not the work of a model", "0.5 min", "aws intel-spr x2"):
+    for expected in ("| short, not assisted |", "not the work of a model", "0.5 min", "aws intel-spr x2"):
         assert expected in done.stdout
     assert "hello" not in done.output
 

@@ -4,6 +4,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from speech_pipeline.audio.waveform import SAMPLING_RATE
+from speech_pipeline.evaluation.bench.peak_memory import forget_peak_memory
 from speech_pipeline.evaluation.bench.systems import Options, Output, Samples, System
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class _Batched:
             self.run(trial)
             seconds[size] = time.perf_counter() - started
         self._batch_size = min(seconds, key=lambda size: seconds[size])
+        forget_peak_memory()  # the batch size that is not used needed memory too
 
     def run(self, samples: Samples) -> Output:
         segments, _ = self._pipeline.transcribe(samples, batch_size=self._batch_size, **self._arguments)

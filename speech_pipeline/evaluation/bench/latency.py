@@ -81,7 +81,7 @@ def measure_latency(
                 continue
             raise
         seconds, stages = zip(*_repeated(transcribe, requests[name], sent, repetitions), strict=True)
-        row = {"request": name, "assisted": assisted, **asdict(Latency.of(seconds)), "stages": _medians(stages)}
+        row = {"request": name, "assisted": assisted, **asdict(Latency.of(seconds)), "stages": median_stages(stages)}
         rows.append(row)
     progress("latency measured", 1.0)
     return rows
@@ -111,6 +111,12 @@ def overhead_share(stages: Mapping[str, float]) -> float:
     return 1 - sum(seconds for stage, seconds in stages.items() if stage in MODEL_STAGES) / whole if whole else 0.0
 
 
+def median_stages(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Median of each stage over several runs, in seconds."""
+    stages = dict.fromkeys(stage for run in runs for stage in run)
+    return {stage: float(np.median([run.get(stage, 0.0) for run in runs])) for stage in stages}
+
+
 def _repeated(
     transcribe: Transcribe, audio: bytes, parameters: Mapping[str, Any], repetitions: int
 ) -> Iterator[tuple[float, dict[str, float]]]:
@@ -119,8 +125,3 @@ def _repeated(
         response = transcribe(audio, parameters)
         seconds = time.perf_counter() - started
         yield seconds, stage_seconds(response.get("timings") or {}, seconds)
-
-
-def _medians(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    stages = dict.fromkeys(stage for run in runs for stage in run)
-    return {stage: float(np.median([run.get(stage, 0.0) for run in runs])) for stage in stages}

@@ -19,3 +19,10 @@ def peak_memory_mb() -> float:
             return int(found[1]) * 1024 / 1e6
     # The unit is bytes on macOS and kilobytes elsewhere.
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
+
+
+def forget_peak_memory() -> None:
+    """Let the peak begin anew with what is in use now, where the system can (Linux, proc_pid_clear_refs(5))."""
+    clear = Path("/proc/self/clear_refs")
+    if clear.is_file():
+        clear.write_text("5", encoding="ascii")

@@ -1,10 +1,11 @@
 """What was measured of a system, as the plain JSON types that results are kept in."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import mean, median
 from typing import Any
 
 from speech_pipeline.evaluation.bench.dialogues import Dialogue
+from speech_pipeline.evaluation.bench.latency import median_stages, overhead_share, stage_seconds
 from speech_pipeline.evaluation.bench.machine import package_version
 from speech_pipeline.evaluation.bench.material import Speech
 from speech_pipeline.evaluation.bench.quality import diarization_error_rates, joined_clips_errors
@@ -38,8 +39,9 @@ def system_result(
         the median round), ``median_s``, ``rounds`` (seconds), ``ratio`` (how many times as long as this repository's
         system it took, median over the rounds), ``peak_memory_mb``; of recognition ``wer`` (each clip counted once)
         and ``wer_all``; of diarization ``der`` (mean over the recordings) and ``der_by_recording``; of a system that
-        was given the short request ``short_s`` (median) and ``short_stages_s`` (medians by stage). Of one that failed:
-        ``skipped`` or ``failed``, a sentence.
+        was given the short request ``short_s`` (median), and where it tells ``short_stages_s`` (medians by stage) and
+        ``short_overhead`` (the share that is no model's work). Of one that failed: ``skipped`` or ``failed``, a
+        sentence.
     """
     result: dict[str, Any] = {"name": contender.name, "task": contender.task}
     if contender.package is not None:
@@ -66,14 +68,20 @@ def system_result(
         result |= {"wer": round(errors.once, 4), "wer_all": round(errors.all, 4)}
     if measurement.short_seconds:
         result["short_s"] = round(median(measurement.short_seconds), 4)
-        result["short_stages_s"] = median_stages(measurement.short_timings)
+        result |= _short_stages(measurement)
     return result
 
 
-def median_stages(timings: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Median of each stage over several runs, in seconds."""
-    stages = dict.fromkeys(stage for run in timings for stage in run)
-    return {stage: round(median(run.get(stage, 0.0) for run in timings), 5) for stage in stages}
+def _short_stages(measurement: Measurement) -> dict[str, Any]:
+    """Where the time of the short request goes, of a system that tells."""
+    runs = zip(measurement.short_timings, measurement.short_seconds, strict=True)
+    stages = median_stages([stage_seconds(timings, seconds) for timings, seconds in runs if timings])
+    if not stages:
+        return {}
+    return {
+        "short_stages_s": {stage: round(seconds, 5) for stage, seconds in stages.items()},
+        "short_overhead": round(overhead_share(stages), 4),
+    }
 
 
 def _ratio(measurement: Measurement, reference: Measurement | None) -> float | None:

@@ -44,6 +44,9 @@ def peers_tables(results: Mapping[str, Any]) -> str:
             for system in systems
             if "skipped" in system or "failed" in system
         ]
+    for system in results["systems"]:
+        if "short_stages_s" in system:
+            parts.append(stages_table(f"8 s request, {system['name']}", system["short_stages_s"]))
     parts.append(_measured_on(results))
     return "\n\n".join(parts)
 
@@ -52,16 +55,15 @@ def latency_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Milliseconds by kind of request, then where those of the first kind go."""
     names = ("avg", "min", "med", "max", "p90", "p95")
     cells = [[_kind(row), *(f"{row[name] * 1e3:.0f}" for name in names)] for row in rows]
-    stages = rows[0]["stages"]
+    return f"{markdown(['milliseconds', *names], cells)}\n\n{stages_table(_kind(rows[0]), rows[0]['stages'])}"
+
+
+def stages_table(title: str, stages: Mapping[str, float]) -> str:
+    """Where the time of a request goes, and how much of it is no model's work."""
     whole = sum(stages.values())
-    shares = [[name, f"{value * 1e3:.1f}", f"{100 * value / whole:.1f} %"] for name, value in stages.items()]
-    return "\n\n".join(
-        [
-            markdown(["milliseconds", *names], cells),
-            markdown([f"{rows[0]['request']} request, medians", "ms", "share"], shares),
-            f"Not the work of a model: {100 * overhead_share(stages):.1f} % of the {rows[0]['request']} request.",
-        ]
-    )
+    shown = {**stages, "not the work of a model": whole * overhead_share(stages)}
+    rows = [[stage, f"{seconds * 1e3:.1f}", _percent(seconds / whole)] for stage, seconds in shown.items()]
+    return markdown([title, "ms", "share"], rows)
 
 
 def throughput_table(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -53,7 +53,7 @@ def measure_throughput(
                     "seconds": run.seconds,
                     "rtfx": recording.duration_s / run.seconds,
                     "peak_memory_mb": run.peak_memory_mb,
-                    "mb_per_hour": (run.peak_memory_mb - settled_mb) / (recording.duration_s / 3600),
+                    "mb_per_hour": max(run.peak_memory_mb - settled_mb, 0.0) / (recording.duration_s / 3600),
                     "stages": dict(run.output.timings),
                 }
             )

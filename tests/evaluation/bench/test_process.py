@@ -9,7 +9,7 @@ import pytest
 
 from speech_pipeline.evaluation.bench.process import SystemFailed, SystemMissing, Worker
 from speech_pipeline.evaluation.bench.rounds import Recording
-from tests.evaluation.bench.scripted import TEXT, TURNS, command
+from tests.evaluation.bench.scripted import RECOGNITION_S, TEXT, TURNS, command
 
 
 @pytest.mark.parametrize("kind", ["steady", "chatty"])
@@ -18,7 +18,7 @@ def test_a_worker_answers_with_what_was_found_and_what_it_took(kind: str, record
         prepared_mb = worker.prepare(recording.file, 60)
         run = worker.run(recording.file, 60)
     assert (run.output.text, run.output.turns) == (TEXT, TURNS)
-    assert run.output.timings == {"recognition": 1.0}
+    assert run.output.timings == {"recognition": RECOGNITION_S}
     assert 0 < run.seconds < 60
     assert 10 < prepared_mb <= run.peak_memory_mb < 4_000
 
