@@ -16,6 +16,9 @@ from speech_pipeline.progress import Progress, no_progress
 
 SECONDS_PER_MINUTE = 60.0
 
+SHORTEST_SLOPE_S = 600.0
+"""Length from which the growth of memory says something about an hour, in seconds."""
+
 
 def measure_throughput(
     command: Sequence[str],
@@ -33,7 +36,8 @@ def measure_throughput(
 
     Returns:
         For each length: ``audio_s``, ``seconds``, ``rtfx``, ``peak_memory_mb``, ``mb_per_hour`` (what the peak lies
-        above that of a recording of half a minute, for each hour), ``stages``; or ``failed``, a sentence.
+        above that of half a minute, for each hour of audio; None below ten minutes), ``stages``; or ``failed``, a
+        sentence.
     """
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -53,7 +57,7 @@ def measure_throughput(
                     "seconds": run.seconds,
                     "rtfx": recording.duration_s / run.seconds,
                     "peak_memory_mb": run.peak_memory_mb,
-                    "mb_per_hour": max(run.peak_memory_mb - settled_mb, 0.0) / (recording.duration_s / 3600),
+                    "mb_per_hour": _slope(run.peak_memory_mb - settled_mb, recording.duration_s),
                     "stages": dict(run.output.timings),
                 }
             )
@@ -97,3 +101,8 @@ def measure_endpoint(
         rows.append({"audio_s": audio_s, "seconds": seconds, "rtfx": audio_s / seconds, "stages": stages})
     progress("throughput measured", 1.0)
     return rows
+
+
+def _slope(growth_mb: float, audio_s: float) -> float | None:
+    """Megabytes for each hour of audio."""
+    return max(growth_mb, 0.0) / (audio_s / 3600) if audio_s >= SHORTEST_SLOPE_S else None
