@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from pyannote.audio import Pipeline
     from pyannote.core import Annotation
 
+    from speech_pipeline.diarization_fast import FastPipeline
+
 PROGRESS_SHARES = {"segmentation": (0.0, 0.2), "embeddings": (0.2, 0.95)}
-"""What part of the whole each step of the pipeline takes, from and to; the rest is clustering."""
+"""What part of the whole each step takes, from and to, unless a pipeline says so itself; the rest is clustering."""
 
 
 class Diarizer:
@@ -36,7 +38,7 @@ class Diarizer:
 
     _lock = threading.Lock()
 
-    def __init__(self, pipeline: "Pipeline") -> None:
+    def __init__(self, pipeline: "Pipeline | FastPipeline") -> None:
         self._pipeline = pipeline
 
     def check(self, num_speakers: int | None) -> None:
@@ -82,7 +84,8 @@ class Diarizer:
             progress("diarization", 1.0)
             return Diarization(warnings=limits.warnings(found=0))
 
-        output = self._apply(samples, limits, _ProgressHook(progress))
+        shares = getattr(self._pipeline, "progress_shares", PROGRESS_SHARES)
+        output = self._apply(samples, limits, _ProgressHook(progress, shares))
         # Version 3 pipelines, and those configured as "legacy", return the turns alone.
         everything = getattr(output, "speaker_diarization", output)
         exclusive = getattr(output, "exclusive_speaker_diarization", None)
@@ -173,16 +176,17 @@ class _Limits:
 class _ProgressHook:
     """Called by pyannote during its steps; reports one fraction that never goes back, also when a step is repeated."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, shares: Mapping[str, tuple[float, float]]) -> None:
         self._progress = progress
+        self._shares = shares
         self._fraction = 0.0
 
     def __call__(
         self, step: str, artifact: Any, file: Any = None, total: int | None = None, completed: int | None = None
     ) -> None:
-        if step not in PROGRESS_SHARES or not total or completed is None:
+        if step not in self._shares or not total or completed is None:
             return
-        start, end = PROGRESS_SHARES[step]
+        start, end = self._shares[step]
         fraction = start + (end - start) * min(float(completed) / total, 1.0)
         if fraction > self._fraction:
             self._fraction = fraction

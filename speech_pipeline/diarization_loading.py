@@ -10,6 +10,7 @@ import torch
 import yaml
 
 from speech_pipeline.diarization import Diarizer
+from speech_pipeline.diarization_fast import FastPipeline
 from speech_pipeline.errors import InvalidSettings, ModelUnavailable, OutOfMemory, SpeechError
 from speech_pipeline.pyannote_import import import_pyannote
 
@@ -28,7 +29,7 @@ _GATED_PARTS = {
 _WORDS_OF_OTHER_EMBEDDINGS = ("pyannote", "speechbrain", "nvidia")
 
 
-def load_diarizer(model: str, *, token: str | None, device: torch.device) -> Diarizer:
+def load_diarizer(model: str, *, token: str | None, device: torch.device, fast: bool = True) -> Diarizer:
     """Load a speaker diarization pipeline of the generations 3.x and community-1, and move it to ``device``.
 
     Nothing is connected to when ``model`` and all its parts are local; usage is never reported.
@@ -38,6 +39,8 @@ def load_diarizer(model: str, *, token: str | None, device: torch.device) -> Dia
             paths stand for files beside it.
         token: hub token for gated and private repositories.
         device: where the networks run.
+        fast: embed each stretch of speech once, see :mod:`speech_pipeline.diarization_fast`; otherwise the pipeline
+            runs as pyannote wrote it.
 
     Raises:
         InvalidSettings: ``model`` is no pipeline folder and no hub id, or a pipeline of another kind.
@@ -55,7 +58,9 @@ def load_diarizer(model: str, *, token: str | None, device: torch.device) -> Dia
         parameters = config["pipeline"].setdefault("params", {})
         _fill_in_paths(parameters, file.parent.resolve())
         repositories += [value for part in _PARTS if _is_hub_id(value := parameters.get(part))]
-        return Diarizer(_build(config, token).to(device))
+        pipeline = _build(config, token).to(device)
+        # Oracle clustering, an aid of research, has no embeddings that could be saved.
+        return Diarizer(FastPipeline(pipeline) if fast and hasattr(pipeline, "_embedding") else pipeline)
 
 
 def _download(model: str, token: str | None) -> Path:
