@@ -130,9 +130,10 @@ def _measured_on(results: Mapping[str, Any]) -> str:
     lengths = f"{results['audio_seconds'] / 60:.1f} minutes of speech"
     if results["dialogue_seconds"]:
         lengths += f", {results['dialogue_seconds'] / 60:.1f} minutes of dialogue"
+    rounds = "one round" if results["rounds"] == 1 else f"medians of {results['rounds']} rounds in turn"
     return (
-        f"{results['model']}, greedy, language {results['language']} given; {lengths}; medians of {results['rounds']} "
-        f"rounds in turn; {machine['threads']} threads on {machine['cores']} cores of {machine['cpu']}."
+        f"{results['model']}, greedy, language {results['language']} given; {lengths}; {rounds}; "
+        f"{machine['threads']} threads on {machine['cores']} cores of {machine['cpu']}."
     )
 
 
