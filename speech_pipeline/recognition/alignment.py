@@ -4,7 +4,7 @@ The method is that of openai/whisper's word times (https://github.com/openai/whi
 its own over finished text, so that decoding stays the same whether times are wanted or not.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from transformers import WhisperForConditionalGeneration
 from transformers.models.whisper.modeling_whisper import WhisperAttention
+
+from speech_pipeline.recognition.greedy import Draft
 
 FRAME_S = 0.02
 """Seconds of audio one encoder position stands for."""
@@ -101,6 +103,21 @@ def read_texts(
         )
         readings.append(Reading((chosen - logits.logsumexp(dim=1)).cpu().numpy(), _attention_map(weights)))
     return readings
+
+
+def read_draft(draft: Draft, keys: Mapping[int, Tensor], frames: int) -> Reading:
+    """The same of a text whose queries were kept when it was written.
+
+    Args:
+        draft: with the queries of the alignment heads, and with the end token.
+        keys: of the layers of those heads, float32 [heads, frames, head width].
+        frames: how many encoder positions hold audio.
+    """
+    weights = [
+        torch.softmax(draft.queries[layer] @ keys[layer][:, : max(frames, 1)].transpose(1, 2), dim=-1)
+        for layer in sorted(keys)
+    ]
+    return Reading(draft.log_probabilities.numpy(), _attention_map(torch.cat(weights)))
 
 
 def align(attention: AttentionMap, words: Sequence[range]) -> list[tuple[float, float]]:

@@ -61,7 +61,7 @@ def decode(
         if features is not None:
             options["input_features"] = features
     if temperature > 0:
-        options["logits_processor"] = LogitsProcessorList([_Sampling(temperature)])
+        options["logits_processor"] = LogitsProcessorList([Sampling(temperature)])
     # WhisperForConditionalGeneration.generate adds its own long-form loop, prompt and guards around this one.
     with _kept_settings(assistant):
         sequences = GenerationMixin.generate(model, decoder_input_ids=prompts, generation_config=config, **options)
@@ -73,7 +73,7 @@ def max_new_tokens(duration_s: float) -> int:
     return SPARE_TOKENS + int(duration_s * TOKENS_PER_SECOND)
 
 
-class _Sampling(LogitsProcessor):
+class Sampling(LogitsProcessor):
     """Makes the likeliest token a sample, by the Gumbel-max trick (Maddison et al. 2014, arXiv:1411.0030).
 
     All rows get the same noise, so that the text of a row does not depend on those it shares a batch with.

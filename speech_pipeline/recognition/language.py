@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
-from transformers import WhisperForConditionalGeneration
 
 from speech_pipeline.recognition.vocabulary import Vocabulary
 
@@ -15,24 +14,17 @@ OWN_LANGUAGE_S = 5.0
 """A shorter window follows the vote: a language heard for so short a time is a guess."""
 
 
-def first_step(
-    model: WhisperForConditionalGeneration, vocabulary: Vocabulary, encoder_states: Tensor
-) -> tuple[list[dict[str, float]], list[float]]:
+def first_step(vocabulary: Vocabulary, logits: Tensor) -> tuple[list[dict[str, float]], list[float]]:
     """Languages and silence, from the decoder's first step.
 
     Args:
-        model: the Whisper model.
-        vocabulary: its special tokens.
-        encoder_states: [rows, frames, width], in the model's dtype.
+        vocabulary: special tokens of the model.
+        logits: float32 [rows, vocabulary], what may follow the start token.
 
     Returns:
         For each row the probability of each language (empty for an English-only model), and the probability that
         nobody speaks.
     """
-    start = torch.full((len(encoder_states), 1), vocabulary.start, device=encoder_states.device)
-    decoder = model.get_decoder()
-    hidden = decoder(input_ids=start, encoder_hidden_states=encoder_states, use_cache=False).last_hidden_state
-    logits = model.proj_out(hidden[:, -1]).float()
     probabilities = logits.softmax(dim=-1)
     silence = probabilities[:, vocabulary.no_speech].tolist() if vocabulary.no_speech else [0.0] * len(logits)
     if not vocabulary.languages:

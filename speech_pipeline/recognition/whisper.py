@@ -14,6 +14,7 @@ from speech_pipeline.errors import AssistantUnavailable, OutOfMemory, Unsupporte
 from speech_pipeline.languages import language_name
 from speech_pipeline.memory import is_out_of_memory, release_cached_memory
 from speech_pipeline.progress import Progress, no_progress
+from speech_pipeline.recognition.acceleration import PLAIN, Acceleration
 from speech_pipeline.recognition.assistant import Assistant
 from speech_pipeline.recognition.batch_decoder import BatchDecoder
 from speech_pipeline.recognition.guards import is_silence
@@ -58,8 +59,9 @@ class WhisperRecognizer:
         tokenizer: PreTrainedTokenizerBase,
         feature_extractor: WhisperFeatureExtractor,
         assistant: Assistant | None = None,
+        acceleration: Acceleration = PLAIN,
     ) -> None:
-        self._decoder = BatchDecoder(model, tokenizer, feature_extractor, assistant)
+        self._decoder = BatchDecoder(model, tokenizer, feature_extractor, assistant, acceleration)
         self._vocabulary = self._decoder.vocabulary
         # Those with a shortened decoder (turbo, distil) were trained without translation.
         self._can_translate = (

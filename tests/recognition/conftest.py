@@ -10,6 +10,7 @@ from transformers import WhisperFeatureExtractor, WhisperForConditionalGeneratio
 
 from speech_pipeline.audio.voice_activity import VoiceActivityDetector
 from speech_pipeline.pipeline import SpeechPipeline
+from speech_pipeline.recognition.acceleration import Acceleration
 from speech_pipeline.recognition.batch_decoder import BatchDecoder
 from speech_pipeline.recognition.loading import load_recognizer
 from speech_pipeline.recognition.whisper import WhisperRecognizer
@@ -46,14 +47,14 @@ def shallow_model(model: WhisperForConditionalGeneration) -> WhisperForCondition
 def recognizer(
     model: WhisperForConditionalGeneration, tokenizer: WhisperTokenizerFast, feature_extractor: WhisperFeatureExtractor
 ) -> WhisperRecognizer:
-    return WhisperRecognizer(model, tokenizer, feature_extractor)
+    return WhisperRecognizer(model, tokenizer, feature_extractor, acceleration=Acceleration(lean_loop=True))
 
 
 @pytest.fixture(scope="session")
 def decoder(
     model: WhisperForConditionalGeneration, tokenizer: WhisperTokenizerFast, feature_extractor: WhisperFeatureExtractor
 ) -> BatchDecoder:
-    return BatchDecoder(model, tokenizer, feature_extractor, None)
+    return BatchDecoder(model, tokenizer, feature_extractor, None, Acceleration(lean_loop=True))
 
 
 @pytest.fixture(scope="session")

@@ -111,11 +111,12 @@ def recorded_passes(model: WhisperForConditionalGeneration) -> Iterator[list[tup
     """
     passes: list[tuple[int, int]] = []
 
-    def record(_module: torch.nn.Module, _args: tuple, kwargs: dict) -> None:
-        rows, tokens = kwargs["input_ids"].shape
+    def record(_module: torch.nn.Module, args: tuple) -> None:
+        rows, tokens = args[0].shape
         passes.append((rows, tokens))
 
-    handle = model.get_decoder().register_forward_pre_hook(record, with_kwargs=True)
+    # Every pass looks its tokens up first, whoever drives the layers.
+    handle = model.get_decoder().embed_tokens.register_forward_pre_hook(record)
     try:
         yield passes
     finally:

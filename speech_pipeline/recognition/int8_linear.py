@@ -1,0 +1,49 @@
+"""Linear layers in 8-bit integers, for processors that multiply those several times faster than floats."""
+
+import torch
+from torch import Tensor, nn
+
+_LARGEST = 127.0
+
+
+class Int8Linear(nn.Module):
+    """A linear layer with int8 weights, one scale per output, and inputs rounded to int8, one scale per row.
+
+    A row of its output depends on that row alone, so that what a window says does not depend on its batch.
+    The method is LLM.int8's without its outlier columns (Dettmers et al. 2022, arXiv:2208.07339).
+    """
+
+    weight: Tensor
+    scale: Tensor
+    bias: Tensor | None
+
+    def __init__(self, linear: nn.Linear) -> None:
+        super().__init__()
+        weight, scale = _rounded(linear.weight.detach().float())
+        self.in_features, self.out_features = linear.in_features, linear.out_features
+        # Multiplied as its transposed view, which is the layout the integer product is fastest in.
+        self.register_buffer("weight", weight)
+        self.register_buffer("scale", scale.T.contiguous())
+        self.register_buffer("bias", None if linear.bias is None else linear.bias.detach().float())
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """float32 [..., inputs] to float32 [..., outputs]."""
+        rows, scale = _rounded(inputs.reshape(-1, self.in_features))
+        outputs = torch._int_mm(rows, self.weight.T) * scale
+        outputs = outputs.mul_(self.scale) if self.bias is None else torch.addcmul(self.bias, outputs, self.scale)
+        return outputs.view(*inputs.shape[:-1], self.out_features)
+
+
+def to_int8(module: nn.Module) -> None:
+    """Replace every linear layer inside a module, in place."""
+    for name, child in module.named_children():
+        if isinstance(child, nn.Linear):
+            setattr(module, name, Int8Linear(child))
+        else:
+            to_int8(child)
+
+
+def _rounded(values: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows as int8, and the scale [rows, 1] that gives their values back."""
+    scale = torch.linalg.vector_norm(values, torch.inf, dim=-1, keepdim=True).clamp_min_(1e-12).mul_(1 / _LARGEST)
+    return (values / scale).round_().to(torch.int8), scale
