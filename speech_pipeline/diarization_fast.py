@@ -3,6 +3,7 @@
 What differs from pyannote's own order of steps:
 
 - the segmentation model takes larger steps; the hyper-parameters of the clustering that count windows are scaled;
+- where windows overlap, their middles count more than their edges, which lack context;
 - windows that overlap share the first layer of the segmentation model;
 - pieces (see :mod:`speech_pipeline.diarization_pieces`) are embedded instead of every speaker of every window;
 - of a long recording every n-th window is clustered, and all are assigned to the speakers found, so that time and
@@ -11,6 +12,7 @@ What differs from pyannote's own order of steps:
 
 import math
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,7 @@ import torch
 from numpy.typing import NDArray
 
 from speech_pipeline.diarization_filters import share_filters
-from speech_pipeline.diarization_frames import activations, loudest, window_starts
+from speech_pipeline.diarization_frames import activations, loudest, speakers_at_once, window_starts
 from speech_pipeline.diarization_pieces import Pieces, cut_pieces
 
 if TYPE_CHECKING:
@@ -68,7 +70,6 @@ class FastPipeline:
         _scale_counts(self._pipeline.clustering, step / self._pipeline.segmentation_step)
         self._pipeline._segmentation.step = step * self._pipeline._segmentation.duration
         share_filters(self._pipeline._segmentation.model)
-        _use_all_threads(self._pipeline._embedding)
 
     @property
     def clustering(self) -> Any:
@@ -130,12 +131,13 @@ class FastPipeline:
             min_clusters=least,
             max_clusters=most,
         )
-        count = self._pipeline.speaker_count(binary, grid, warm_up=(0.0, 0.0))
-        heard = np.minimum(count.data[:, 0], most).astype(np.int64)
-        active = activations(segmentation.data, clusters, starts, heard.size)
+        # Where windows begin and end they know half of what is around; pyannote's smaller steps make up for it.
+        weights = np.hamming(activity.shape[1]).astype(np.float32)
+        count = np.minimum(speakers_at_once(activity, starts, weights), most).astype(np.int64)
+        active = activations(segmentation.data, clusters, starts, weights)
         return FastOutput(
-            self._annotation(loudest(active, heard), count),
-            self._annotation(loudest(active, np.minimum(heard, 1)), count),
+            self._annotation(loudest(active, count), grid),
+            self._annotation(loudest(active, np.minimum(count, 1)), grid),
         )
 
     def _binary(self, segmentation: "SlidingWindowFeature") -> "SlidingWindowFeature":
@@ -163,7 +165,7 @@ class FastPipeline:
                 batch = indices[first : first + self.embedding_batch_size]
                 inputs = [_crop(recording, pieces.frames[index], grid, length) for index in batch]
                 waveforms, masks = (torch.stack(column) for column in zip(*inputs, strict=True))
-                embeddings[batch] = embedding(waveforms, masks=masks)
+                embeddings[batch] = _embed(embedding, waveforms, masks)
                 completed += len(batch)
                 hook("embeddings", None, total=len(embeddings), completed=completed)
         return embeddings
@@ -196,12 +198,12 @@ class FastPipeline:
                 clusters = likeness.argmax(axis=2)
         return np.where(speaking, clusters, -2).astype(np.int64)
 
-    def _annotation(self, speaking: NDArray[np.float32], count: "SlidingWindowFeature") -> "Annotation":
-        from pyannote.core import SlidingWindowFeature
+    def _annotation(self, speaking: NDArray[np.float32], grid: "SlidingWindow") -> "Annotation":
+        from pyannote.core import SlidingWindow, SlidingWindowFeature
 
         pipeline = self._pipeline
         return pipeline.to_annotation(
-            SlidingWindowFeature(speaking, count.sliding_window),
+            SlidingWindowFeature(speaking, SlidingWindow(start=0.0, duration=grid.duration, step=grid.step)),
             min_duration_on=0.0,
             min_duration_off=pipeline.segmentation.min_duration_off,
         )
@@ -215,20 +217,15 @@ def _scale_counts(clustering: Any, factor: float) -> None:
         clustering.Fa = clustering.Fa * factor
 
 
-def _use_all_threads(embedding: Any) -> None:
-    """pyannote runs ONNX embeddings in one thread."""
+def _embed(embedding: Any, waveforms: torch.Tensor, masks: torch.Tensor) -> NDArray[np.float64]:
+    """Embed a batch; ONNX networks, which pyannote runs on one piece and in one thread, run on several at once."""
     from pyannote.audio.pipelines.speaker_verification import ONNXWeSpeakerPretrainedSpeakerEmbedding
 
     if not isinstance(embedding, ONNXWeSpeakerPretrainedSpeakerEmbedding) or embedding.device.type != "cpu":
-        return
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = torch.get_num_threads()
-    options.inter_op_num_threads = 1
-    embedding.session_ = onnxruntime.InferenceSession(
-        embedding.embedding, sess_options=options, providers=["CPUExecutionProvider"]
-    )
+        return np.asarray(embedding(waveforms, masks=masks))
+    with ThreadPoolExecutor(torch.get_num_threads()) as threads:
+        singles = zip(waveforms.split(1), masks.split(1), strict=True)
+        return np.concatenate(list(threads.map(lambda single: embedding(single[0], masks=single[1]), singles)))
 
 
 def _crop(

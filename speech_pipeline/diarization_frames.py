@@ -16,8 +16,29 @@ def window_starts(segmentation: "SlidingWindowFeature", grid: "SlidingWindow") -
     return np.array([grid.closest_frame(middle) for middle in middles])
 
 
+def speakers_at_once(
+    activity: NDArray[np.bool_], starts: NDArray[np.int64], weights: NDArray[np.float32]
+) -> NDArray[np.int64]:
+    """How many speak in each frame of the recording, by the weighted mean of the windows: int64 [total].
+
+    Args:
+        activity: [windows, frames, speakers], who speaks.
+        starts: [windows], the frame of the recording at which each window starts.
+        weights: float32 [frames], what each frame of a window counts, more than 0.
+    """
+    total = starts[-1] + len(weights)
+    summed, weight = np.zeros(total, np.float32), np.zeros(total, np.float32)
+    for window, start in zip(activity, starts, strict=True):
+        summed[start : start + len(weights)] += weights * window.sum(axis=1)
+        weight[start : start + len(weights)] += weights
+    return np.rint(summed / np.maximum(weight, np.finfo(np.float32).tiny)).astype(np.int64)
+
+
 def activations(
-    segmentation: NDArray[np.float32], clusters: NDArray[np.int64], starts: NDArray[np.int64], total: int
+    segmentation: NDArray[np.float32],
+    clusters: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    weights: NDArray[np.float32],
 ) -> NDArray[np.float32]:
     """How much each cluster speaks in each frame of the recording, summed over the windows.
 
@@ -25,16 +46,16 @@ def activations(
         segmentation: float32 [windows, frames, speakers], how much each speaker of a window speaks.
         clusters: [windows, speakers], the cluster of each, -2 for those who do not speak.
         starts: [windows], the frame of the recording at which each window starts.
-        total: frames of the recording.
+        weights: float32 [frames], what each frame of a window counts.
 
     Returns:
         float32 [total, clusters].
     """
-    summed = np.zeros((total, max(1, int(clusters.max()) + 1)), np.float32)
+    summed = np.zeros((starts[-1] + len(weights), max(1, int(clusters.max()) + 1)), np.float32)
     for window, of_window, start in zip(segmentation, clusters, starts, strict=True):
-        heard = summed[start : start + len(window)]
         for cluster in set(of_window.tolist()) - {-2}:
-            heard[:, cluster] += window[: len(heard), of_window == cluster].max(axis=1)
+            heard = window[:, of_window == cluster].max(axis=1)
+            summed[start : start + len(weights), cluster] += weights * heard
     return summed
 
 
