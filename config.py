@@ -45,8 +45,12 @@ class ModelSettings(BaseSettings):
     hf_token: SecretStr | None = Field(default=None, description="token for gated and private models")
     device: str = Field(default="auto", description="auto, cpu, cuda, cuda:1, mps")
     dtype: Literal["auto", "float32", "float16", "bfloat16"] = Field(
-        default="auto", description="precision of the Whisper weights; auto picks what the machine is fastest in"
+        default="auto",
+        description="precision of Whisper; auto picks what the machine is fastest in, on a CPU a mixture with int8",
     )
+    lean_decoding: bool = Field(default=True, description="greedy text by a loop of our own, not by transformers")
+    compile_encoder: bool = Field(default=False, description="compile Whisper's encoder at start")
+    fast_diarization: bool = Field(default=True, description="shared work between windows; false: as pyannote does it")
     max_audio_bytes: int = Field(default=512 * 1024**2, gt=0, description="largest encoded recording, in bytes")
     max_audio_duration_s: float = Field(
         default=10_800.0, gt=0, allow_inf_nan=False, description="longest recording, in seconds"

@@ -13,7 +13,8 @@ from speech_pipeline.diarization_loading import load_diarizer
 from speech_pipeline.errors import InvalidSettings
 from speech_pipeline.pipeline import SpeechPipeline
 from speech_pipeline.progress import Progress, no_progress
-from speech_pipeline.recognition.loading import load_recognizer, resolve_dtype
+from speech_pipeline.recognition.loading import load_recognizer
+from speech_pipeline.recognition.precision import resolve_precision
 
 DEFAULT_ASR_MODEL = "openai/whisper-large-v3-turbo"
 """What a deployment transcribes with when nothing is set and no weights are mounted. It does not translate."""
@@ -52,12 +53,18 @@ def load_pipeline(
     token = settings.hf_token.get_secret_value() if settings.hf_token else None
     progress("loading", 0.0)
     recognizer = load_recognizer(
-        sources.asr, sources.assistant, token=token, device=device, dtype=resolve_dtype(settings.dtype, device)
+        sources.asr,
+        sources.assistant,
+        token=token,
+        device=device,
+        precision=resolve_precision(settings.dtype, device),
+        lean_loop=settings.lean_decoding,
+        compiled=settings.compile_encoder,
     )
     progress("loading", 0.6)
     diarizer = None
     if sources.diarization is not None:
-        diarizer = load_diarizer(sources.diarization, token=token, device=device)
+        diarizer = load_diarizer(sources.diarization, token=token, device=device, fast=settings.fast_diarization)
     voice_activity = VoiceActivityDetector()
     progress("loading", 1.0)
     return SpeechPipeline(

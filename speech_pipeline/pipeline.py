@@ -1,8 +1,6 @@
 """The stages in order: audio, voice activity, recognition, diarization, attribution, format."""
 
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +16,7 @@ from speech_pipeline.formats import format_transcript
 from speech_pipeline.progress import Progress, no_progress
 from speech_pipeline.recognition.whisper import Recognition, WhisperRecognizer
 from speech_pipeline.recognition.windows import Window, cut_windows
+from speech_pipeline.stopwatch import Stopwatch
 from speech_pipeline.transcript import Segment, SpeakerTurn, Transcript
 
 
@@ -72,9 +71,9 @@ class SpeechPipeline:
             SpeechError: any of its kinds; requests that cannot be honoured are refused before any work.
         """
         self._check(config)
-        timings: dict[str, float] = {}
-        with _timed(timings, "total"):
-            with _timed(timings, "decoding"):
+        stopwatch = Stopwatch()
+        with stopwatch.stage("total"):
+            with stopwatch.stage("decoding"):
                 audio = load_audio(
                     inputs,
                     sampling_rate=config.sampling_rate if "sampling_rate" in config.model_fields_set else None,
@@ -83,16 +82,16 @@ class SpeechPipeline:
                     max_duration_s=self._max_audio_duration_s,
                 )
             warnings = list(audio.warnings)
-            with _timed(timings, "voice_activity"):
+            with stopwatch.stage("voice_activity"):
                 tracks = self._tracks(audio, config, warnings)
-            with _timed(timings, "recognition"):
-                segments = self._recognize(tracks, config, progress, warnings)
+            with stopwatch.stage("recognition"):
+                segments = self._recognize(tracks, config, progress, warnings, stopwatch)
             speaker_segments: tuple[Segment, ...] = ()
             turns: tuple[SpeakerTurn, ...] = ()
             if config.channels == "separate":
                 speaker_segments, turns = _by_channel(segments, tracks)
             elif self._diarizer is not None and config.diarize is not False:
-                with _timed(timings, "diarization"):
+                with stopwatch.stage("diarization"):
                     speaker_segments, turns = self._diarize(audio, segments, config, progress, warnings)
             elif config.num_speakers or config.min_speakers or config.max_speakers:
                 warnings.append("The number of speakers had no effect: no diarization model is loaded.")
@@ -103,9 +102,11 @@ class SpeechPipeline:
                 language=_language(segments) or config.language,
                 duration=audio.duration,
             )
-            with _timed(timings, "formatting"):
+            with stopwatch.stage("formatting"):
                 formatted = None if config.format == "json" else format_transcript(transcript, config.format)
-        return replace(transcript, formatted=formatted, warnings=tuple(dict.fromkeys(warnings)), timings=timings)
+        return replace(
+            transcript, formatted=formatted, warnings=tuple(dict.fromkeys(warnings)), timings=stopwatch.seconds
+        )
 
     def _check(self, config: InferenceConfig) -> None:
         if config.diarize and self._diarizer is None:
@@ -132,7 +133,12 @@ class SpeechPipeline:
         return [_Track(samples, channel, self._voice_activity.detect(samples)) for samples, channel in heard]
 
     def _recognize(
-        self, tracks: Sequence[_Track], config: InferenceConfig, progress: Progress, warnings: list[str]
+        self,
+        tracks: Sequence[_Track],
+        config: InferenceConfig,
+        progress: Progress,
+        warnings: list[str],
+        stopwatch: Stopwatch,
     ) -> tuple[Segment, ...]:
         windows: list[Window] = []
         for track in tracks:
@@ -145,7 +151,7 @@ class SpeechPipeline:
             )
         try:
             recognitions: list[Recognition] = self._recognizer.recognize(
-                [(window, config) for window in windows], progress
+                [(window, config) for window in windows], progress, stopwatch
             )
         except SpeechError:
             raise
@@ -202,12 +208,3 @@ def _language(segments: Sequence[Segment]) -> str | None:
         if segment.language:
             seconds[segment.language] = seconds.get(segment.language, 0.0) + segment.end - segment.start
     return max(seconds, key=lambda language: seconds[language]) if seconds else None
-
-
-@contextmanager
-def _timed(timings: dict[str, float], stage: str) -> Iterator[None]:
-    start = time.perf_counter()
-    try:
-        yield
-    finally:
-        timings[stage] = time.perf_counter() - start

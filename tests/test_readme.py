@@ -58,6 +58,8 @@ def test_every_parameter_is_there_with_its_default() -> None:
 
 def test_every_setting_is_there_with_its_default() -> None:
     def shown(default: Any) -> str:
+        if isinstance(default, bool):
+            return f"`{json.dumps(default)}`"
         return "unset" if default is None else f"`{default:.0f}`" if isinstance(default, float) else f"`{default}`"
 
     expected = {
@@ -87,7 +89,7 @@ def test_python_compiles(source: str) -> None:
     "line", [line for block in code("bash") for line in block.splitlines() if "speech_pipeline" in line]
 )
 def test_command_lines_are_understood(line: str) -> None:
-    _, _, _, name, *arguments = shlex.split(line.partition("<")[0])
+    _, _, _, name, *arguments = shlex.split(line.partition("<")[0], comments=True)
     command = commands.get_command(click.Context(commands), name)
     assert command is not None
     command.make_context(name, arguments)

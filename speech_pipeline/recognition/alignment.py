@@ -17,11 +17,11 @@ from transformers import WhisperForConditionalGeneration
 from transformers.models.whisper.modeling_whisper import WhisperAttention
 
 from speech_pipeline.recognition.greedy import Draft
+from speech_pipeline.recognition.median_filter import median_filter
 
 FRAME_S = 0.02
 """Seconds of audio one encoder position stands for."""
 
-_MEDIAN_FRAMES = 7
 _STEPS = np.array([[1, 1], [0, 1], [1, 0]])
 
 
@@ -146,8 +146,8 @@ def align(attention: AttentionMap, words: Sequence[range]) -> list[tuple[float, 
 
 
 def warm_up() -> None:
-    """Compile the time warping, which takes seconds the first time on a machine, before a request waits for it."""
-    _token_borders(np.eye(2, dtype=np.float32))
+    """Compile the filter and the time warping, which takes seconds, before a request waits for it."""
+    _token_borders(median_filter(np.eye(2, dtype=np.float32)))
 
 
 def _attention(module: WhisperAttention, heads: list[int], queries: Tensor, encoder_states: Tensor) -> Tensor:
@@ -162,10 +162,9 @@ def _attention_map(weights: Tensor) -> AttentionMap:
     """Means over the heads, as they are, and relative to the other tokens and smoothed over time."""
     strength = weights.mean(dim=0)
     deviation = weights.std(dim=1, keepdim=True, correction=0).clamp_min(1e-9)
-    relative = (weights - weights.mean(dim=1, keepdim=True)) / deviation
-    half = _MEDIAN_FRAMES // 2
-    smooth = nn.functional.pad(relative, (half, half), mode="replicate").unfold(-1, _MEDIAN_FRAMES, 1).median(-1).values
-    return AttentionMap(strength.cpu().numpy(), smooth.mean(dim=0).cpu().numpy())
+    relative = ((weights - weights.mean(dim=1, keepdim=True)) / deviation).cpu().numpy()
+    smooth = median_filter(relative.reshape(-1, relative.shape[-1])).reshape(relative.shape)
+    return AttentionMap(strength.cpu().numpy(), smooth.mean(axis=0))
 
 
 def _token_borders(contrast: NDArray[np.float32]) -> NDArray[np.int64]:

@@ -5,7 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import PreTrainedTokenizerBase, WhisperFeatureExtractor, WhisperForConditionalGeneration
+from transformers import (
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    WhisperFeatureExtractor,
+    WhisperForConditionalGeneration,
+)
 
 from speech_pipeline.audio.waveform import SAMPLING_RATE
 from speech_pipeline.recognition.acceleration import PLAIN, Acceleration
@@ -13,15 +18,21 @@ from speech_pipeline.recognition.alignment import FRAME_S, Reading, alignment_he
 from speech_pipeline.recognition.assistant import Assistant
 from speech_pipeline.recognition.cross_attention import AudioKeysValues
 from speech_pipeline.recognition.decoding import decode, max_new_tokens
+from speech_pipeline.recognition.encoder import compiled_encoder
 from speech_pipeline.recognition.greedy import GreedyDecoder
 from speech_pipeline.recognition.guards import compression_ratio, is_doubtful
 from speech_pipeline.recognition.language import first_step, window_language
 from speech_pipeline.recognition.rows import Hypothesis, Row
 from speech_pipeline.recognition.vocabulary import Vocabulary
+from speech_pipeline.stopwatch import Stopwatch
 
 
 class BatchDecoder:
-    """Fills in the rows of a batch. Not safe for concurrent calls; the stage that owns it takes care of that."""
+    """Fills in the rows of a batch. Not safe for concurrent calls; the stage that owns it takes care of that.
+
+    Attributes:
+        stopwatch: told how long ``mel``, ``encoder``, ``decoder`` and ``alignment`` take; set by that stage.
+    """
 
     def __init__(
         self,
@@ -34,8 +45,11 @@ class BatchDecoder:
         self.model = model.eval()
         self.vocabulary = Vocabulary(tokenizer, model)
         self.assistant = assistant
+        self.stopwatch = Stopwatch()
         self._feature_extractor = feature_extractor
         self._acceleration = acceleration
+        encoder = model.get_encoder()
+        self._compiled = compiled_encoder(encoder, model.config.num_mel_bins) if acceleration.compiled_encoder else None
         self._greedy = GreedyDecoder(model)
         heads = alignment_heads(model)
         self._watched = {layer: [head for of, head in heads if of == layer] for layer, _ in heads}
@@ -59,8 +73,9 @@ class BatchDecoder:
 
     def _decode(self, rows: Sequence[Row]) -> None:
         states = self._encode(rows)
-        audio = self._audio(states) if self._is_lean(rows) else None
-        probabilities, silence = self._first_step(states, audio)
+        with self.stopwatch.stage("decoder"):
+            audio = self._audio(states) if self._is_lean(rows) else None
+            probabilities, silence = self._first_step(states, audio)
         for row, of_language, no_speech in zip(rows, probabilities, silence, strict=True):
             row.no_speech_probability = no_speech
             row.language = row.elected or max(of_language, key=lambda code: of_language[code])
@@ -112,17 +127,19 @@ class BatchDecoder:
         """Tokens without the end token, whether the model ended the text, and its reading, by the loop of our own."""
         audio.to_front(places)
         limits = [max_new_tokens(row.window.duration) for row in rows]
-        drafts = self._greedy.write(audio, prompts, limits, temperature=temperature, watched=self._watched)
+        with self.stopwatch.stage("decoder"):
+            drafts = self._greedy.write(audio, prompts, limits, temperature=temperature, watched=self._watched)
         attempts = []
         for row, place, prompt, draft in zip(rows, places, prompts, drafts, strict=True):
             complete = draft.tokens[-1] == self.vocabulary.end
-            if complete:
-                keys = {layer: audio.keys(layer, place, heads) for layer, heads in self._watched.items()}
-                reading = read_draft(draft, keys, _frames(row))
-            else:
-                # How likely an end is after a text that was cut has not been asked yet.
-                text = [*draft.tokens, self.vocabulary.end]
-                (reading,) = read_texts(self.model, states[place, None], prompt[None], [text], [_frames(row)])
+            with self.stopwatch.stage("alignment"):
+                if complete:
+                    keys = {layer: audio.keys(layer, place, heads) for layer, heads in self._watched.items()}
+                    reading = read_draft(draft, keys, _frames(row))
+                else:
+                    # How likely an end is after a text that was cut has not been asked yet.
+                    text = [*draft.tokens, self.vocabulary.end]
+                    (reading,) = read_texts(self.model, states[place, None], prompt[None], [text], [_frames(row)])
             attempts.append((draft.tokens[:-1] if complete else draft.tokens, complete, reading))
         return attempts
 
@@ -132,20 +149,23 @@ class BatchDecoder:
         """The same by the loop of transformers, which knows beams and assistants."""
         assistant = self.assistant if rows[0].assisted else None
         limits = [max_new_tokens(row.window.duration) for row in rows]
-        written = decode(
-            self.model,
-            states,
-            prompts,
-            max_new_tokens=max(limits),
-            temperature=temperature,
-            num_beams=rows[0].config.num_beams,
-            assistant=assistant.model if assistant else None,
-            features=self._features(rows) if assistant and not assistant.shares_encoder else None,
-        )
+        features = None if assistant is None or assistant.shares_encoder else self._features(rows, assistant.model)
+        with self.stopwatch.stage("decoder"):
+            written = decode(
+                self.model,
+                states,
+                prompts,
+                max_new_tokens=max(limits),
+                temperature=temperature,
+                num_beams=rows[0].config.num_beams,
+                assistant=assistant.model if assistant else None,
+                features=features,
+            )
         end = self.vocabulary.end
         texts = [[i for i in ids[:limit] if i != end] for ids, limit in zip(written, limits, strict=True)]
         frames = [_frames(row) for row in rows]
-        readings = read_texts(self.model, states, prompts, [[*text, end] for text in texts], frames)
+        with self.stopwatch.stage("alignment"):
+            readings = read_texts(self.model, states, prompts, [[*text, end] for text in texts], frames)
         complete = [end in ids[:limit] for ids, limit in zip(written, limits, strict=True)]
         return list(zip(texts, complete, readings, strict=True))
 
@@ -164,20 +184,25 @@ class BatchDecoder:
         hidden = decoder(input_ids=start, encoder_hidden_states=states, use_cache=False).last_hidden_state
         return first_step(self.vocabulary, self.model.proj_out(hidden[:, -1]).float())
 
-    def _features(self, rows: Sequence[Row]) -> Tensor:
-        """Log-mel features [rows, mel bins, 3000], padded with silence to 30 s."""
-        inputs = self._feature_extractor(
-            [row.window.samples for row in rows], sampling_rate=SAMPLING_RATE, return_tensors="pt", padding="max_length"
-        )
-        return inputs.input_features.to(self.model.device, self.model.get_encoder().conv1.weight.dtype)
+    def _features(self, rows: Sequence[Row], reader: PreTrainedModel) -> Tensor:
+        """Log-mel features [rows, mel bins, 3000], padded with silence to 30 s, in the dtype of who reads them."""
+        samples = [row.window.samples for row in rows]
+        with self.stopwatch.stage("mel"):
+            inputs = self._feature_extractor(
+                samples, sampling_rate=SAMPLING_RATE, return_tensors="pt", padding="max_length"
+            )
+        return inputs.input_features.to(reader.device, reader.dtype)
 
     def _encode(self, rows: Sequence[Row]) -> Tensor:
         """Encoder output [rows, 1500, width] in the decoder's dtype, computed for the rows that do not have theirs."""
         missing = [row for row in rows if row.states is None]
         fresh: list[Tensor] = []
+        encoder = self.model.get_encoder()
         # A CPU is busy with one window, and what it computes stays in its cache.
         for part in [[row] for row in missing] if self.model.device.type == "cpu" else [missing] if missing else []:
-            states = self.model.get_encoder()(self._features(part)).last_hidden_state
+            features = self._features(part, encoder)
+            with self.stopwatch.stage("encoder"):
+                states = self._compiled(features) if self._compiled else encoder(features).last_hidden_state
             fresh += states.to(self.model.get_decoder().layer_norm.weight.dtype).split(1)
         for row, states in zip(missing, fresh, strict=True):
             row.states = states

@@ -1,7 +1,6 @@
 """Whisper models from the hub or a folder, checked against each other, made into the recognition stage."""
 
 import re
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,15 +17,25 @@ from transformers import (
 )
 
 from speech_pipeline.errors import InvalidSettings, ModelUnavailable, OutOfMemory, SpeechError
+from speech_pipeline.recognition.acceleration import Acceleration
 from speech_pipeline.recognition.alignment import warm_up
 from speech_pipeline.recognition.assistant import Assistant
+from speech_pipeline.recognition.int8_linear import Int8Linear, to_int8
+from speech_pipeline.recognition.precision import Precision
 from speech_pipeline.recognition.whisper import WhisperRecognizer
 
 _HUB_ID = re.compile(r"[\w.-]{1,96}(/[\w.-]{1,96})?")
 
 
 def load_recognizer(
-    model: str, assistant: str | None, *, token: str | None, device: torch.device, dtype: torch.dtype
+    model: str,
+    assistant: str | None,
+    *,
+    token: str | None,
+    device: torch.device,
+    precision: Precision,
+    lean_loop: bool = True,
+    compiled: bool = False,
 ) -> WhisperRecognizer:
     """Load a Whisper model, and an assistant for speculative decoding when one is named.
 
@@ -35,10 +44,12 @@ def load_recognizer(
         assistant: the same, of a smaller Whisper model with the same vocabulary.
         token: hub token for gated and private repositories.
         device: where the networks run.
-        dtype: precision of the weights.
+        precision: of the parts of the model; an assistant has that of the decoder, without integers.
+        lean_loop: see :class:`.acceleration.Acceleration`.
+        compiled: whether the encoder is compiled, which takes about half a minute.
 
     Raises:
-        InvalidSettings: a model is not a Whisper model.
+        InvalidSettings: a model is not a Whisper model, or what compiling needs is missing.
         ModelUnavailable: a model is missing, gated, damaged or cannot be reached.
         ModelMismatch: the assistant does not fit the model.
         OutOfMemory: the networks do not fit on the device.
@@ -46,7 +57,7 @@ def load_recognizer(
     # transformers warns at every call of generate about options that are set on purpose.
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    main = _load(model, "ASR_MODEL", token, device, dtype)
+    main = _load(model, "ASR_MODEL", token, device, precision.decoder)
     with _explained_errors(model, "ASR_MODEL"):
         tokenizer = WhisperTokenizerFast.from_pretrained(model, token=token)
         # transformers 5 makes up a tokenizer without words where its files are missing.
@@ -55,24 +66,21 @@ def load_recognizer(
         feature_extractor = WhisperFeatureExtractor.from_pretrained(model, token=token)
     helper = None
     if assistant is not None:
-        helper = Assistant.fit(_load(assistant, "ASSISTANT_MODEL", token, device, dtype), main)
+        helper = Assistant.fit(_load(assistant, "ASSISTANT_MODEL", token, device, precision.decoder), main)
+    _convert(main, precision)
     warm_up()
-    return WhisperRecognizer(main, tokenizer, feature_extractor, helper)
+    acceleration = Acceleration(lean_loop, precision.audio, compiled)
+    return WhisperRecognizer(main, tokenizer, feature_extractor, helper, acceleration)
 
 
-def resolve_dtype(name: str, device: torch.device) -> torch.dtype:
-    """The precision to load in; ``auto`` takes what the device is fastest in.
-
-    On a CPU float16 is several times slower than float32, and whether bfloat16 is faster depends on the processor, so
-    that it is measured.
-    """
-    if name != "auto":
-        return {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}[name]
-    if device.type == "cuda":
-        return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float16
-    if device.type == "cpu" and _matmul_seconds(torch.bfloat16) < 0.8 * _matmul_seconds(torch.float32):
-        return torch.bfloat16
-    return torch.float32
+def _convert(model: WhisperForConditionalGeneration, precision: Precision) -> None:
+    """Give each part of a model, loaded in the decoder's precision, its own."""
+    nn.Module.to(model.get_encoder(), precision.encoder)
+    if precision.int8_encoder:
+        to_int8(model.get_encoder())
+    if precision.int8_decoder:
+        to_int8(model.get_decoder())
+        setattr(model, "proj_out", Int8Linear(model.proj_out))  # noqa: B010 - declared as nn.Linear
 
 
 def _load(
@@ -85,19 +93,6 @@ def _load(
         loaded = WhisperForConditionalGeneration.from_pretrained(model, token=token, dtype=dtype)
         nn.Module.to(loaded, device)
         return loaded.eval()
-
-
-def _matmul_seconds(dtype: torch.dtype) -> float:
-    """Shortest of a few products of the shape that dominates the encoder."""
-    layer = nn.Linear(512, 2048, dtype=dtype)
-    inputs = torch.zeros(1500, 512, dtype=dtype)
-    seconds = []
-    with torch.inference_mode():
-        for _ in range(5):
-            start = time.perf_counter()
-            layer(inputs)
-            seconds.append(time.perf_counter() - start)
-    return min(seconds)
 
 
 @contextmanager

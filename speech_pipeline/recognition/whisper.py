@@ -23,6 +23,7 @@ from speech_pipeline.recognition.rows import Row, batches
 from speech_pipeline.recognition.segments import split_segments
 from speech_pipeline.recognition.windows import Window, halve
 from speech_pipeline.recognition.word_times import time_words
+from speech_pipeline.stopwatch import Stopwatch
 from speech_pipeline.transcript import Segment
 
 VOTERS = 5
@@ -98,7 +99,10 @@ class WhisperRecognizer:
             )
 
     def recognize(
-        self, items: Sequence[tuple[Window, InferenceConfig]], progress: Progress = no_progress
+        self,
+        items: Sequence[tuple[Window, InferenceConfig]],
+        progress: Progress = no_progress,
+        stopwatch: Stopwatch | None = None,
     ) -> list[Recognition]:
         """Recognise windows of any number of requests, each with its own options.
 
@@ -108,6 +112,7 @@ class WhisperRecognizer:
         Args:
             items: (window, options) in any order.
             progress: told the share of windows that are done.
+            stopwatch: told how long ``mel``, ``encoder``, ``decoder`` and ``alignment`` take.
 
         Returns:
             One recognition a window, in the order of ``items``.
@@ -126,6 +131,7 @@ class WhisperRecognizer:
             for window, config in items
         ]
         with self._lock, torch.inference_mode():
+            self._decoder.stopwatch = stopwatch or Stopwatch()
             self._elect_languages(rows)
             return self._decode(rows, progress)
 
@@ -209,7 +215,8 @@ class WhisperRecognizer:
                 "itself or is unsure."
             )
         written = "en" if row.config.task == "translate" else row.language
-        words = time_words(self._vocabulary, best.tokens, written, row.window, best.reading)
+        with self._decoder.stopwatch.stage("alignment"):
+            words = time_words(self._vocabulary, best.tokens, written, row.window, best.reading)
         segments = tuple(
             Segment(
                 text="".join(word.text for word in group),

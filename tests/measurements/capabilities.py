@@ -15,6 +15,7 @@ from speech_pipeline.loading import load_pipeline, resolve_sources
 from speech_pipeline.pipeline import SpeechPipeline
 from speech_pipeline.recognition.assistant import Assistant
 from speech_pipeline.recognition.loading import load_recognizer
+from speech_pipeline.recognition.precision import Precision
 from speech_pipeline.transcript import Transcript
 from tests.synthetic_audio import encode, noise
 
@@ -77,7 +78,7 @@ def _counted(settings: ModelSettings, dtype: torch.dtype, kind: str) -> tuple[Sp
 
     source = resolve_sources(settings).asr
     pipeline = load_pipeline(settings)
-    decoder = load_recognizer(source, None, token=None, device=torch.device("cpu"), dtype=dtype)
+    decoder = load_recognizer(source, None, token=None, device=torch.device("cpu"), precision=Precision(dtype, dtype))
     draft = WhisperForConditionalGeneration.from_pretrained(source, dtype=dtype)
     if kind == "two layers":
         draft.model.decoder.layers = draft.model.decoder.layers[:2]

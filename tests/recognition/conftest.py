@@ -13,9 +13,12 @@ from speech_pipeline.pipeline import SpeechPipeline
 from speech_pipeline.recognition.acceleration import Acceleration
 from speech_pipeline.recognition.batch_decoder import BatchDecoder
 from speech_pipeline.recognition.loading import load_recognizer
+from speech_pipeline.recognition.precision import Precision
 from speech_pipeline.recognition.whisper import WhisperRecognizer
 from speech_pipeline.recognition.windows import Window
 from tests.recognition.listening import speech_windows
+
+FLOAT32 = Precision(encoder=torch.float32, decoder=torch.float32)
 
 
 @pytest.fixture(scope="session")
@@ -61,7 +64,7 @@ def decoder(
 def english_recognizer(starter_dir: Path) -> WhisperRecognizer:
     """Whisper tiny.en, which knows English only."""
     folder = str(starter_dir / "whisper-tiny.en")
-    return load_recognizer(folder, None, token=None, device=torch.device("cpu"), dtype=torch.float32)
+    return load_recognizer(folder, None, token=None, device=torch.device("cpu"), precision=FLOAT32)
 
 
 @pytest.fixture(scope="session")

@@ -6,21 +6,25 @@ import pytest
 import torch
 
 from speech_pipeline.errors import InvalidSettings, ModelMismatch, ModelUnavailable, SpeechError
-from speech_pipeline.recognition.loading import load_recognizer, resolve_dtype
+from speech_pipeline.recognition.loading import load_recognizer
+from speech_pipeline.recognition.precision import Precision
 from speech_pipeline.recognition.whisper import WhisperRecognizer
 from tests.local_hub import local_hub
 from tests.programs import run_program
 
 CPU = torch.device("cpu")
+FLOAT32 = Precision(encoder=torch.float32, decoder=torch.float32)
 
 LOADING_PROGRAM = """
 import json, sys, torch
 from speech_pipeline.errors import SpeechError
 from speech_pipeline.recognition.loading import load_recognizer
+from speech_pipeline.recognition.precision import Precision
 answers = {}
 for model in sys.argv[1:]:
     try:
-        load_recognizer(model, None, token="hf_secret", device=torch.device("cpu"), dtype=torch.float32)
+        precision = Precision(encoder=torch.float32, decoder=torch.float32)
+        load_recognizer(model, None, token="hf_secret", device=torch.device("cpu"), precision=precision)
         answers[model] = "loaded"
     except SpeechError as error:
         answers[model] = str(error)
@@ -30,7 +34,7 @@ print(json.dumps(answers))
 
 def load(model: Path | str, assistant: Path | str | None = None) -> WhisperRecognizer:
     named = None if assistant is None else str(assistant)
-    return load_recognizer(str(model), named, token=None, device=CPU, dtype=torch.float32)
+    return load_recognizer(str(model), named, token=None, device=CPU, precision=FLOAT32)
 
 
 def load_elsewhere(*models: str, **environment: str) -> dict[str, str]:
@@ -56,18 +60,6 @@ def replace(file: Path, content: bytes) -> None:
 
 def truncate(file: Path) -> None:
     replace(file, file.read_bytes()[: 2**20])
-
-
-class TestDtype:
-    @pytest.mark.parametrize("name", ["float32", "float16", "bfloat16"])
-    def test_a_name_is_taken_at_its_word(self, name: str) -> None:
-        assert resolve_dtype(name, CPU) == getattr(torch, name)
-
-    def test_auto_on_a_cpu_is_never_float16(self) -> None:
-        assert resolve_dtype("auto", CPU) in (torch.float32, torch.bfloat16)
-
-    def test_auto_on_other_devices_is_float32(self) -> None:
-        assert resolve_dtype("auto", torch.device("mps")) == torch.float32
 
 
 class TestFolder:

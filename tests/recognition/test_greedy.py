@@ -1,0 +1,118 @@
+"""The loop of our own against the loop of transformers, on a real call."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from rapidfuzz.distance import Levenshtein
+from transformers import WhisperFeatureExtractor, WhisperForConditionalGeneration, WhisperTokenizerFast
+
+from speech_pipeline.recognition.acceleration import PLAIN, Acceleration
+from speech_pipeline.recognition.batch_decoder import BatchDecoder
+from speech_pipeline.recognition.rows import Row
+from speech_pipeline.recognition.windows import Window
+from tests.recognition.listening import decoded_rows, encoder_states, recorded_passes, tokens_of
+
+
+@pytest.fixture(scope="module")
+def states(decoder: BatchDecoder, call_windows: list[Window]) -> torch.Tensor:
+    return encoder_states(decoder, call_windows)
+
+
+def accelerated(decoder: BatchDecoder, acceleration: Acceleration) -> BatchDecoder:
+    """A decoder of the same model that works in another way."""
+    tokenizer, extractor = decoder.vocabulary._tokenizer, decoder._feature_extractor
+    return BatchDecoder(decoder.model, tokenizer, extractor, None, acceleration)
+
+
+@pytest.fixture(scope="module")
+def plain(
+    model: WhisperForConditionalGeneration, tokenizer: WhisperTokenizerFast, feature_extractor: WhisperFeatureExtractor
+) -> BatchDecoder:
+    return BatchDecoder(model, tokenizer, feature_extractor, None, PLAIN)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"language": "en", "temperature": [0.0]},
+        {"temperature": [0.0]},
+        {"language": "en", "temperature": [0.6], "prompt": "A telephone call."},
+        {"language": "de", "task": "translate", "temperature": [0.0], "hotwords": "Diane"},
+    ],
+    ids=["greedy", "language found", "sampled after a prompt", "translated"],
+)
+def test_writes_what_transformers_write(
+    decoder: BatchDecoder,
+    plain: BatchDecoder,
+    call_windows: list[Window],
+    states: torch.Tensor,
+    parameters: dict[str, object],
+) -> None:
+    ours = decoded_rows(decoder, call_windows, states=states, **parameters)
+    theirs = decoded_rows(plain, call_windows, states=states, **parameters)
+    assert [tokens_of(row) for row in ours] == [tokens_of(row) for row in theirs]
+    assert any(len(tokens_of(row)) > 5 for row in ours)
+    for our, their in zip(ours, theirs, strict=True):
+        assert our.best is not None
+        assert their.best is not None
+        assert (our.language, our.best.complete) == (their.language, their.best.complete)
+        assert our.no_speech_probability == pytest.approx(their.no_speech_probability, abs=1e-4)
+        assert_same_reading(our, their)
+
+
+def assert_same_reading(our: Row, their: Row) -> None:
+    assert our.best is not None
+    assert their.best is not None
+    ours, theirs = our.best.reading, their.best.reading
+    assert np.allclose(ours.log_probabilities, theirs.log_probabilities, atol=1e-3)
+    assert np.allclose(ours.attention.strength, theirs.attention.strength, atol=1e-4)
+    assert np.allclose(ours.attention.contrast, theirs.attention.contrast, atol=1e-2)
+
+
+def test_a_row_whose_text_has_ended_takes_no_further_part(
+    decoder: BatchDecoder, model: WhisperForConditionalGeneration, call_windows: list[Window], states: torch.Tensor
+) -> None:
+    with recorded_passes(model) as passes:
+        rows = decoded_rows(decoder, call_windows, states=states, language="en", temperature=[0.0])
+    lengths = [len(tokens_of(row)) + 1 for row in rows]
+    # One pass finds how likely silence is, the others write a token for each row that is not done.
+    assert [count for count, _ in passes[1:]] == [
+        sum(length > step for length in lengths) for step in range(max(lengths))
+    ]
+
+
+def test_rows_do_not_depend_on_their_batch(
+    decoder: BatchDecoder, call_windows: list[Window], states: torch.Tensor
+) -> None:
+    together = decoded_rows(decoder, call_windows, states=states, language="en", temperature=[0.0])
+    for place, window in enumerate(call_windows):
+        (alone,) = decoded_rows(decoder, [window], states=states[place, None], language="en", temperature=[0.0])
+        assert tokens_of(alone) == tokens_of(together[place])
+        assert_same_reading(alone, together[place])
+
+
+def test_a_cut_text_is_read_as_by_transformers(
+    decoder: BatchDecoder, plain: BatchDecoder, call_windows: list[Window], states: torch.Tensor
+) -> None:
+    # So short for the model's idea of it that the most tokens allowed do not do.
+    short = [dataclasses.replace(window, samples=window.samples[:1600]) for window in call_windows]
+    ours, theirs = (
+        decoded_rows(each, short, states=states, language="en", temperature=[0.0]) for each in (decoder, plain)
+    )
+    assert any(row.best is not None and not row.best.complete for row in ours)
+    for our, their in zip(ours, theirs, strict=True):
+        assert tokens_of(our) == tokens_of(their)
+        assert_same_reading(our, their)
+
+
+def test_half_as_precise_keys_and_values_change_next_to_nothing(
+    decoder: BatchDecoder, call_windows: list[Window], states: torch.Tensor
+) -> None:
+    halved = accelerated(decoder, Acceleration(lean_loop=True, audio_dtype=torch.bfloat16))
+    whole, half = (
+        [token for row in decoded_rows(each, call_windows, states=states, language="en") for token in tokens_of(row)]
+        for each in (decoder, halved)
+    )
+    assert Levenshtein.distance(whole, half) <= 0.03 * len(whole)
