@@ -33,7 +33,7 @@ _OPTIONS = (
     click.option("--assistant", "assistant_model", metavar="ID", help="Assistant model, instead of ASSISTANT_MODEL."),
     click.option("--diarization-model", metavar="ID", help="Diarization model, instead of DIARIZATION_MODEL."),
     click.option("--device", metavar="D", help="auto, cpu, cuda, cuda:1 or mps; instead of DEVICE."),
-    click.option("--dtype", type=click.Choice(DTYPES), help="Precision of the Whisper weights, instead of DTYPE."),
+    click.option("--dtype", type=click.Choice(DTYPES), help="Precision of Whisper, instead of DTYPE."),
 )
 
 

@@ -1,4 +1,4 @@
-"""What makes recognition faster than the plain path; each can be switched off."""
+"""What makes recognition faster than the loops of transformers."""
 
 from dataclasses import dataclass
 
@@ -23,4 +23,4 @@ class Acceleration:
 
 
 PLAIN = Acceleration()
-"""The loops of transformers, in the precision the model was loaded in."""
+"""The loops of transformers."""

@@ -1,7 +1,8 @@
 """When each word was spoken: cross-attention of the alignment heads, and dynamic time warping over it.
 
-The method is that of openai/whisper's word times (https://github.com/openai/whisper, ``timing.py``), done in a pass of
-its own over finished text, so that decoding stays the same whether times are wanted or not.
+The method is that of openai/whisper's word times (https://github.com/openai/whisper, ``timing.py``), made from what the
+decoder looked for when it wrote the text, or from a pass over finished text where that was not kept. Decoding is the
+same whether times are wanted or not.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

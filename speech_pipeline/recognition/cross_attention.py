@@ -47,7 +47,8 @@ class AudioKeysValues:
         """
         keys, values = self._keys[layer][:rows], self._values[layer][:rows]
         if queries.is_cuda:
-            return nn.functional.scaled_dot_product_attention(queries.to(keys.dtype), keys, values, scale=1.0)
+            mixed = nn.functional.scaled_dot_product_attention(queries.to(keys.dtype), keys, values, scale=1.0)
+            return mixed.to(queries.dtype)
         # On a CPU one query has nothing to gain from fused attention, which is slower than two products.
         weights = torch.softmax(queries.to(keys.dtype) @ keys.transpose(2, 3), dim=-1, dtype=torch.float32)
         return (weights.to(values.dtype) @ values).to(queries.dtype)

@@ -1,10 +1,11 @@
 """Whisper's encoder as one function that can be compiled, all of its length known ahead."""
 
 from collections.abc import Callable
+from typing import cast
 
 import torch
 from torch import Tensor, nn
-from torch._dynamo.exc import BackendCompilerFailed
+from torch._dynamo.exc import BackendCompilerFailed, ShortenTraceback
 
 from speech_pipeline.errors import InvalidSettings
 
@@ -23,24 +24,23 @@ def compiled_encoder(encoder: nn.Module, mel_bins: int) -> Callable[[Tensor], Te
         InvalidSettings: what compiling needs is not on this machine.
     """
     weight = next(encoder.parameters())
-    on_gpu = weight.device.type == "cuda"
+    # On a CPU windows come one at a time, elsewhere in batches of any size.
+    in_batches = weight.device.type != "cpu"
 
     def work(features: Tensor) -> Tensor:
         return encode(encoder, features)
 
-    # On a CPU windows come one at a time; on a GPU in batches of any size, whose kernels are replayed as CUDA graphs.
-    compiled = torch.compile(work, mode="reduce-overhead" if on_gpu else None, dynamic=on_gpu)
+    compiled = torch.compile(work, dynamic=in_batches)
     try:
         with torch.inference_mode():
-            compiled(torch.zeros(1, mel_bins, 3_000, dtype=weight.dtype, device=weight.device))
-    except BackendCompilerFailed as error:
+            # One row and several are compiled apart.
+            for rows in (1, 2) if in_batches else (1,):
+                compiled(torch.zeros(rows, mel_bins, 3_000, dtype=weight.dtype, device=weight.device))
+    except (BackendCompilerFailed, ShortenTraceback) as error:
         raise InvalidSettings(
             "COMPILE_ENCODER needs a C++ compiler, and on a GPU Triton; install them or leave it out."
         ) from error
-    if not on_gpu:
-        return compiled
-    # A CUDA graph writes its next output over the last one.
-    return lambda features: compiled(features).clone()
+    return compiled
 
 
 def encode(encoder: nn.Module, features: Tensor) -> Tensor:
@@ -59,6 +59,7 @@ def encode(encoder: nn.Module, features: Tensor) -> Tensor:
     hidden = hidden + encoder.get_parameter("embed_positions.weight")
     for layer in part("layers").children():
         attention = layer.get_submodule("self_attn")
+        activate = cast("Callable[[Tensor], Tensor]", layer.activation_fn)
         normed = layer.get_submodule("self_attn_layer_norm")(hidden)
         queries, keys, values = (
             attention.get_submodule(name)(normed).unflatten(-1, (attention.num_heads, -1)).transpose(1, 2)
@@ -66,7 +67,7 @@ def encode(encoder: nn.Module, features: Tensor) -> Tensor:
         )
         mixed = nn.functional.scaled_dot_product_attention(queries, keys, values)
         hidden = hidden + attention.get_submodule("out_proj")(mixed.transpose(1, 2).flatten(2))
-        inner = gelu(layer.get_submodule("fc1")(layer.get_submodule("final_layer_norm")(hidden)))
+        inner = activate(layer.get_submodule("fc1")(layer.get_submodule("final_layer_norm")(hidden)))
         hidden = hidden + layer.get_submodule("fc2")(inner)
         if hidden.dtype == torch.float16:
             # The sums of the largest models leave the range of float16.

@@ -15,10 +15,6 @@ from transformers import WhisperForConditionalGeneration
 
 from speech_pipeline.recognition.cross_attention import AudioKeysValues
 from speech_pipeline.recognition.decoding import Sampling
-from speech_pipeline.recognition.int8_linear import Int8Linear
-
-_COMPARED = 8
-"""How many of the likeliest tokens are compared exactly, where the output layer is rounded."""
 
 _CAPACITY = 64
 """Positions that the keys and values of the text have room for at first; doubled when they are used up."""
@@ -47,11 +43,10 @@ class GreedyDecoder:
         self._model = model
         self._decoder = model.get_decoder()
         self._layers = list(self._decoder.layers)
-        self._rounded = isinstance(model.proj_out, Int8Linear)
         settings = model.generation_config
         end = settings.eos_token_id
         self._end = int(end[0] if isinstance(end, list) else end)
-        self._suppressed = torch.tensor(settings.suppress_tokens or [], dtype=torch.long)
+        self._suppressed = torch.tensor(settings.suppress_tokens or [], dtype=torch.long, device=model.device)
         self._suppressed_at_first = torch.tensor(
             getattr(settings, "begin_suppress_tokens", None) or [], dtype=torch.long
         )
@@ -93,9 +88,8 @@ class GreedyDecoder:
         tokens = prompts
         while len(rows):
             seen: dict[int, Tensor] = dict.fromkeys(watched, tokens)
-            hidden = self._step(tokens, audio, text, seen)
-            logits = self._logits(hidden)
-            chosen = self._choose(hidden, logits, tokens, sampling, first=not steps)
+            logits = self._logits(self._step(tokens, audio, text, seen))
+            chosen = self._choose(logits, tokens, sampling, first=not steps)
             likely = logits.gather(1, chosen[:, None]).squeeze(1) - logits.logsumexp(dim=1)
             steps.append((rows, likely, {layer: seen[layer][:, list(heads), -1] for layer, heads in watched.items()}))
             rows, chosen = rows.clone(), chosen.clone()
@@ -116,22 +110,14 @@ class GreedyDecoder:
             text.keep(last + 1)
         return self._drafts(written, steps, watched)
 
-    def _choose(
-        self, hidden: Tensor, logits: Tensor, tokens: Tensor, sampling: Sampling | None, *, first: bool
-    ) -> Tensor:
+    def _choose(self, logits: Tensor, tokens: Tensor, sampling: Sampling | None, *, first: bool) -> Tensor:
         """The next token of each row: int64 [rows]."""
-        scores = logits.index_fill(1, self._suppressed.to(logits.device), -torch.inf)
+        scores = logits.index_fill(1, self._suppressed, -torch.inf)
         if first:
-            scores = scores.index_fill(1, self._suppressed_at_first.to(logits.device), -torch.inf)
+            scores = scores.index_fill(1, self._suppressed_at_first, -torch.inf)
         if sampling is not None:
-            return sampling(tokens, scores).argmax(dim=-1)
-        if not self._rounded:
-            return scores.argmax(dim=-1)
-        # Rounding reorders the likeliest tokens where they are near each other; those few are compared exactly.
-        likeliest = scores.topk(_COMPARED).indices
-        exact = (self._decoder.embed_tokens.weight[likeliest] @ hidden[:, :, None]).squeeze(2)
-        exact = exact.masked_fill(scores.gather(1, likeliest).isinf(), -torch.inf)
-        return likeliest.gather(1, exact.argmax(dim=-1, keepdim=True)).squeeze(1)
+            scores = sampling(tokens, scores)
+        return scores.argmax(dim=-1)
 
     def _drafts(
         self,

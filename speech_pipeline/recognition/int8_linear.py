@@ -5,6 +5,9 @@ from torch import Tensor, nn
 
 _LARGEST = 127.0
 
+_EXACT = 16
+"""How many of the highest scores of the vocabulary are exact."""
+
 
 class Int8Linear(nn.Module):
     """A linear layer with int8 weights, one scale per output, and inputs rounded to int8, one scale per row.
@@ -27,11 +30,32 @@ class Int8Linear(nn.Module):
         self.register_buffer("bias", None if linear.bias is None else linear.bias.detach().float())
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """float32 [..., inputs] to float32 [..., outputs]."""
-        rows, scale = _rounded(inputs.reshape(-1, self.in_features))
+        """[..., inputs] in any precision to float32 [..., outputs]."""
+        rows, scale = _rounded(inputs.reshape(-1, self.in_features).float())
         outputs = torch._int_mm(rows, self.weight.T) * scale
         outputs = outputs.mul_(self.scale) if self.bias is None else torch.addcmul(self.bias, outputs, self.scale)
         return outputs.view(*inputs.shape[:-1], self.out_features)
+
+
+class Int8OutputLayer(Int8Linear):
+    """The layer that scores the vocabulary: rounded, but exact for the tokens that score highest.
+
+    Rounding changes the order of tokens that are nearly as likely as each other; what is written depends on it.
+    """
+
+    def __init__(self, linear: nn.Linear) -> None:
+        super().__init__(linear)
+        # Shared with the embedding in most models, so that it takes no memory of its own.
+        self.exact = linear.weight
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """float32 [..., inputs] to float32 [..., vocabulary]."""
+        scores = super().forward(inputs)
+        highest = scores.topk(min(_EXACT, self.out_features), dim=-1).indices
+        exact = (self.exact[highest] @ inputs.unsqueeze(-1)).squeeze(-1)
+        if self.bias is not None:
+            exact += self.bias[highest]
+        return scores.scatter(-1, highest, exact)
 
 
 def to_int8(module: nn.Module) -> None:
@@ -41,6 +65,15 @@ def to_int8(module: nn.Module) -> None:
             setattr(module, name, Int8Linear(child))
         else:
             to_int8(child)
+
+
+def multiplies_exactly() -> bool:
+    """Whether this processor's product of int8 matrices is right for the largest values.
+
+    Instructions older than VNNI add pairs of products in 16 bits, where 127 x 127 twice saturates.
+    """
+    ones = torch.full((32, 64), int(_LARGEST), dtype=torch.int8)
+    return bool((torch._int_mm(ones, ones.T) == 64 * int(_LARGEST) ** 2).all())
 
 
 def _rounded(values: Tensor) -> tuple[Tensor, Tensor]:

@@ -20,7 +20,7 @@ from speech_pipeline.errors import InvalidSettings, ModelUnavailable, OutOfMemor
 from speech_pipeline.recognition.acceleration import Acceleration
 from speech_pipeline.recognition.alignment import warm_up
 from speech_pipeline.recognition.assistant import Assistant
-from speech_pipeline.recognition.int8_linear import Int8Linear, to_int8
+from speech_pipeline.recognition.int8_linear import Int8OutputLayer, to_int8
 from speech_pipeline.recognition.precision import Precision
 from speech_pipeline.recognition.whisper import WhisperRecognizer
 
@@ -67,10 +67,12 @@ def load_recognizer(
     helper = None
     if assistant is not None:
         helper = Assistant.fit(_load(assistant, "ASSISTANT_MODEL", token, device, precision.decoder), main)
-    _convert(main, precision)
+    with _explained_errors(model, "ASR_MODEL"):
+        _convert(main, precision)
+        acceleration = Acceleration(lean_loop, precision.audio, compiled)
+        recognizer = WhisperRecognizer(main, tokenizer, feature_extractor, helper, acceleration)
     warm_up()
-    acceleration = Acceleration(lean_loop, precision.audio, compiled)
-    return WhisperRecognizer(main, tokenizer, feature_extractor, helper, acceleration)
+    return recognizer
 
 
 def _convert(model: WhisperForConditionalGeneration, precision: Precision) -> None:
@@ -80,7 +82,7 @@ def _convert(model: WhisperForConditionalGeneration, precision: Precision) -> No
         to_int8(model.get_encoder())
     if precision.int8_decoder:
         to_int8(model.get_decoder())
-        setattr(model, "proj_out", Int8Linear(model.proj_out))  # noqa: B010 - declared as nn.Linear
+        setattr(model, "proj_out", Int8OutputLayer(model.proj_out))  # noqa: B010 - declared as nn.Linear
 
 
 def _load(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from speech_pipeline.recognition.int8_linear import Int8Linear
+from speech_pipeline.recognition.int8_linear import Int8Linear, multiplies_exactly
 
 _WORTH_IT = 0.8
 """What is less precise must take at most this part of the time to be chosen."""
@@ -65,11 +65,13 @@ def _measured() -> Precision:
     keys, query = torch.zeros(16, 8, 1_500, 64), torch.zeros(16, 8, 64, 1)
     half_keys, half_query = keys.bfloat16(), query.bfloat16()
     attention = _seconds(lambda: keys @ query)
+    exact = multiplies_exactly()
+    int8_encoder = exact and _seconds(lambda: integers(frames)) < _WORTH_IT * min(half, whole)
     return Precision(
-        encoder=torch.bfloat16 if half < _WORTH_IT * whole else torch.float32,
+        encoder=torch.bfloat16 if half < _WORTH_IT * whole and not int8_encoder else torch.float32,
         decoder=torch.float32,
-        int8_encoder=_seconds(lambda: integers(frames)) < _WORTH_IT * min(half, whole),
-        int8_decoder=_seconds(lambda: integers(rows)) < _WORTH_IT * whole_step,
+        int8_encoder=int8_encoder,
+        int8_decoder=exact and _seconds(lambda: integers(rows)) < _WORTH_IT * whole_step,
         audio=torch.bfloat16 if _seconds(lambda: half_keys @ half_query) < _WORTH_IT * attention else torch.float32,
     )
 

@@ -106,8 +106,8 @@ def tokens_of(row: Row) -> tuple[int, ...]:
 def recorded_passes(model: WhisperForConditionalGeneration) -> Iterator[list[tuple[int, int]]]:
     """(rows, tokens) that go into the decoder in each of its forward passes.
 
-    A window takes one pass for its language, one for each step of each attempt, and one a finished attempt for reading
-    it over.
+    A window takes one pass for its language and one for each step of each attempt; text by transformers, and text that
+    was cut, takes one more for reading it over.
     """
     passes: list[tuple[int, int]] = []
 

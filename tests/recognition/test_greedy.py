@@ -11,10 +11,10 @@ from transformers import WhisperFeatureExtractor, WhisperForConditionalGeneratio
 from speech_pipeline.recognition import batch_decoder
 from speech_pipeline.recognition.acceleration import PLAIN, Acceleration
 from speech_pipeline.recognition.batch_decoder import BatchDecoder
-from speech_pipeline.recognition.int8_linear import Int8Linear, to_int8
+from speech_pipeline.recognition.int8_linear import Int8OutputLayer, to_int8
 from speech_pipeline.recognition.rows import Row
 from speech_pipeline.recognition.windows import Window
-from tests.recognition.listening import decoded_rows, encoder_states, recorded_passes, tokens_of
+from tests.recognition.listening import decoded_rows, encoder_states, recorded_passes, request, tokens_of
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +120,7 @@ def test_half_as_precise_keys_and_values_change_next_to_nothing(
         [token for row in decoded_rows(each, call_windows, states=states, language="en") for token in tokens_of(row)]
         for each in (decoder, halved)
     )
+    assert len(whole) > 30
     assert Levenshtein.distance(whole, half) <= 0.03 * len(whole)
 
 
@@ -128,7 +129,7 @@ def test_rounding_the_output_layer_changes_no_token(
 ) -> None:
     rounded = copy.copy(decoder.model)
     rounded._modules = dict(rounded._modules)
-    rounded.add_module("proj_out", Int8Linear(decoder.model.proj_out))
+    rounded.add_module("proj_out", Int8OutputLayer(decoder.model.proj_out))
     tokenizer, extractor = decoder.vocabulary._tokenizer, decoder._feature_extractor
     others = BatchDecoder(rounded, tokenizer, extractor, None, Acceleration(lean_loop=True))
     whole, compared = (
@@ -141,11 +142,34 @@ def test_rounding_the_output_layer_changes_no_token(
 def test_integers_change_few_tokens(decoder: BatchDecoder, call_windows: list[Window], states: torch.Tensor) -> None:
     model = copy.deepcopy(decoder.model)
     to_int8(model.get_decoder())
-    model.add_module("proj_out", Int8Linear(decoder.model.proj_out))
+    model.add_module("proj_out", Int8OutputLayer(decoder.model.proj_out))
     tokenizer, extractor = decoder.vocabulary._tokenizer, decoder._feature_extractor
     integers = BatchDecoder(model, tokenizer, extractor, None, Acceleration(lean_loop=True))
     whole, rounded = (
         [token for row in decoded_rows(each, call_windows, states=states, language="en") for token in tokens_of(row)]
         for each in (decoder, integers)
     )
+    assert len(whole) > 30
     assert Levenshtein.distance(whole, rounded) <= 0.1 * len(whole)
+
+
+def test_rows_that_are_tried_again_write_what_transformers_write(
+    decoder: BatchDecoder, plain: BatchDecoder, call_windows: list[Window], states: torch.Tensor
+) -> None:
+    # Which rows are doubtful, and go on at which temperature, differs from row to row.
+    ladders: list[list[float]] = [[0.0, 0.4], [0.6, 0.2], [0.0], [0.2, 0.4, 0.8]]
+
+    def decoded(by: BatchDecoder) -> list[Row]:
+        rows = [
+            Row(window, request(language="en", temperature=ladder, logprob_threshold=-0.25), elected="en", states=state)
+            for window, ladder, state in zip(call_windows, ladders, states.split(1), strict=False)
+        ]
+        with torch.inference_mode():
+            by.decode(rows)
+        return rows
+
+    ours, theirs = decoded(decoder), decoded(plain)
+    assert {row.doubtful for row in ours} == {True, False}
+    for our, their in zip(ours, theirs, strict=True):
+        assert tokens_of(our) == tokens_of(their)
+        assert_same_reading(our, their)

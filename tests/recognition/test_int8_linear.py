@@ -1,7 +1,7 @@
 import torch
 from torch import nn
 
-from speech_pipeline.recognition.int8_linear import Int8Linear, to_int8
+from speech_pipeline.recognition.int8_linear import Int8Linear, Int8OutputLayer, multiplies_exactly, to_int8
 
 
 def made_linear(inputs: int, outputs: int, *, bias: bool = True) -> nn.Linear:
@@ -49,3 +49,26 @@ def test_takes_a_quarter_of_the_memory() -> None:
     linear = made_linear(512, 2048)
     bytes_of = [sum(t.nbytes for t in (*m.parameters(), *m.buffers())) for m in (linear, Int8Linear(linear))]
     assert bytes_of[1] < 0.27 * bytes_of[0]
+
+
+@torch.inference_mode()
+def test_takes_halves_and_gives_float32() -> None:
+    linear = Int8Linear(made_linear(64, 32, bias=False))
+    assert linear(torch.randn(2, 64, dtype=torch.bfloat16)).dtype == torch.float32
+
+
+@torch.inference_mode()
+def test_the_highest_scores_of_the_output_layer_are_exact() -> None:
+    for bias in (True, False):
+        linear = made_linear(64, 2_000, bias=bias)
+        inputs = torch.randn(3, 4, 64)
+        expected, found = linear(inputs), Int8OutputLayer(linear)(inputs)
+        highest = expected.topk(4, dim=-1).indices
+        assert torch.equal(found.topk(4, dim=-1).indices, highest)
+        assert torch.allclose(found.gather(-1, highest), expected.gather(-1, highest), atol=1e-5)
+
+
+def test_this_processor_either_multiplies_exactly_or_is_found_out() -> None:
+    ones = torch.full((40, 512), 127, dtype=torch.int8)
+    right = bool((torch._int_mm(ones, ones.T) == 512 * 127**2).all())
+    assert multiplies_exactly() == right

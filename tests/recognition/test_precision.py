@@ -17,6 +17,7 @@ def test_auto_on_a_cpu_never_computes_in_float16() -> None:
     assert precision.encoder in (torch.float32, torch.bfloat16)
     assert precision.decoder == torch.float32
     assert precision.audio in (torch.float32, torch.bfloat16)
+    assert not (precision.int8_encoder and precision.encoder == torch.bfloat16)
 
 
 def test_auto_on_other_devices_is_float32() -> None:
