@@ -97,6 +97,13 @@ class InvalidManifest(SpeechError):
     code = "invalid_manifest"
 
 
+class EndpointFailed(SpeechError):
+    """An endpoint cannot be reached, or answers with something else than a transcript."""
+
+    code = "endpoint_failed"
+    http_status = 502
+
+
 class ModelUnavailable(SpeechError):
     """A model could not be loaded: missing, gated, or without network."""
 

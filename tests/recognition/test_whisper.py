@@ -16,18 +16,21 @@ from tests.recognition.listening import recognize, recorded_passes, request, tex
 
 
 @contextmanager
-def failing_encoder(
+def failing_decoder(
     model: WhisperForConditionalGeneration, error: BaseException, largest: int = 0
 ) -> Iterator[list[int]]:
-    """An encoder that raises ``error`` for batches larger than ``largest``; gives the batches it was asked for."""
+    """A decoder that raises ``error`` for batches larger than ``largest``; gives the batches it was asked for."""
     sizes: list[int] = []
+    start = model.config.decoder_start_token_id
 
     def refuse(_module: torch.nn.Module, args: tuple[torch.Tensor, ...]) -> None:
-        sizes.append(len(args[0]))
-        if sizes[-1] > largest:
-            raise error
+        # Every batch begins with the start token alone.
+        if args[0].shape[1] == 1 and bool((args[0] == start).all()):
+            sizes.append(len(args[0]))
+            if sizes[-1] > largest:
+                raise error
 
-    handle = model.get_encoder().register_forward_pre_hook(refuse)
+    handle = model.get_decoder().embed_tokens.register_forward_pre_hook(refuse)
     try:
         yield sizes
     finally:
@@ -182,7 +185,7 @@ class TestMemory:
         expected = recognize(recognizer, windows, language="en")
         told: list[float] = []
         config = request(language="en")
-        with failing_encoder(model, error, largest=2) as sizes:
+        with failing_decoder(model, error, largest=2) as sizes:
             recognitions = recognizer.recognize([(w, config) for w in windows], lambda _, done: told.append(done))
         assert sizes == [3, 2, 1]
         assert told == sorted(told)
@@ -196,7 +199,7 @@ class TestMemory:
     def test_one_window_that_does_not_fit_is_an_error(
         self, recognizer: WhisperRecognizer, model: WhisperForConditionalGeneration, call_windows: list[Window]
     ) -> None:
-        with failing_encoder(model, torch.OutOfMemoryError("out of memory")) as sizes, pytest.raises(OutOfMemory) as e:
+        with failing_decoder(model, torch.OutOfMemoryError("out of memory")) as sizes, pytest.raises(OutOfMemory) as e:
             recognize(recognizer, call_windows[:3], language="en")
         assert sizes == [3, 2, 1]
         assert e.value.code == "out_of_memory"
@@ -205,14 +208,14 @@ class TestMemory:
     def test_while_voting_on_the_language(
         self, recognizer: WhisperRecognizer, model: WhisperForConditionalGeneration, call_windows: list[Window]
     ) -> None:
-        with failing_encoder(model, torch.OutOfMemoryError("out of memory")), pytest.raises(OutOfMemory):
+        with failing_decoder(model, torch.OutOfMemoryError("out of memory")), pytest.raises(OutOfMemory):
             recognize(recognizer, call_windows)
 
     def test_other_errors_are_not_hidden(
         self, recognizer: WhisperRecognizer, model: WhisperForConditionalGeneration, call_windows: list[Window]
     ) -> None:
         with (
-            failing_encoder(model, RuntimeError("shapes differ")) as sizes,
+            failing_decoder(model, RuntimeError("shapes differ")) as sizes,
             pytest.raises(RuntimeError, match="shapes"),
         ):
             recognize(recognizer, call_windows, language="en")

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from config import InferenceConfig
-from speech_pipeline.errors import SpeechError
+from speech_pipeline.errors import EndpointFailed, SpeechError
 from speech_pipeline.evaluation.bench.latency import Transcribe
 
 if TYPE_CHECKING:
@@ -14,13 +14,6 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 600.0
 """How long a request may take, in seconds."""
-
-
-class EndpointFailed(SpeechError):
-    """An endpoint cannot be reached, or answers with something else than a transcript."""
-
-    code = "endpoint_failed"
-    http_status = 502
 
 
 @contextmanager
