@@ -92,7 +92,8 @@ class InvalidSettings(SpeechError):
 
 
 class InvalidManifest(SpeechError):
-    """The manifest of a folder of recordings is missing or wrong; raised by ``evaluate`` only."""
+    """The manifest of a folder of recordings is missing or wrong; raised by ``evaluate``, ``bench`` and
+    ``conversations`` only."""
 
     code = "invalid_manifest"
 

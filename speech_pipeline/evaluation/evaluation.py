@@ -5,8 +5,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
 from config import InferenceConfig
-from speech_pipeline.evaluation.bench.peak_memory import peak_memory_mb
 from speech_pipeline.evaluation.manifest import Recording
+from speech_pipeline.evaluation.peak_memory import peak_memory_mb
 from speech_pipeline.evaluation.scores import Alignment, Scores, align_words, score
 from speech_pipeline.progress import Progress, no_progress
 from speech_pipeline.transcript import Transcript

@@ -4,8 +4,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from speech_pipeline.audio.waveform import SAMPLING_RATE
-from speech_pipeline.evaluation.bench.peak_memory import forget_peak_memory
 from speech_pipeline.evaluation.bench.systems import Options, Output, Samples, System
+from speech_pipeline.evaluation.peak_memory import forget_peak_memory
 
 if TYPE_CHECKING:
     from faster_whisper import WhisperModel

@@ -17,8 +17,8 @@ from typing import Any, TextIO
 import numpy as np
 
 from speech_pipeline.errors import SpeechError
-from speech_pipeline.evaluation.bench.peak_memory import peak_memory_mb
 from speech_pipeline.evaluation.bench.systems import Options, Output, System, contender
+from speech_pipeline.evaluation.peak_memory import peak_memory_mb
 
 
 def serve(load: Callable[[], System], requests: Iterable[str], replies: TextIO) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from speech_pipeline.evaluation.bench.peak_memory import forget_peak_memory, peak_memory_mb
+from speech_pipeline.evaluation.peak_memory import forget_peak_memory, peak_memory_mb
 
 BLOCK_MB = 400
 
