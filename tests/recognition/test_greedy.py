@@ -22,10 +22,19 @@ def states(decoder: BatchDecoder, call_windows: list[Window]) -> torch.Tensor:
     return encoder_states(decoder, call_windows)
 
 
-def accelerated(decoder: BatchDecoder, acceleration: Acceleration) -> BatchDecoder:
-    """A decoder of the same model that works in another way."""
+def changed(
+    decoder: BatchDecoder,
+    model: WhisperForConditionalGeneration | None = None,
+    audio_dtype: torch.dtype | None = None,
+) -> BatchDecoder:
+    """A decoder that differs in its model or in the precision of the audio."""
     tokenizer, extractor = decoder.vocabulary._tokenizer, decoder._feature_extractor
-    return BatchDecoder(decoder.model, tokenizer, extractor, None, acceleration)
+    return BatchDecoder(model or decoder.model, tokenizer, extractor, None, Acceleration(True, audio_dtype))
+
+
+def all_tokens(decoder: BatchDecoder, windows: list[Window], states: torch.Tensor) -> list[int]:
+    """Of all windows, one after the other."""
+    return [token for row in decoded_rows(decoder, windows, states=states, language="en") for token in tokens_of(row)]
 
 
 @pytest.fixture(scope="module")
@@ -115,11 +124,8 @@ def test_a_cut_text_is_read_as_by_transformers(
 def test_half_as_precise_keys_and_values_change_next_to_nothing(
     decoder: BatchDecoder, call_windows: list[Window], states: torch.Tensor
 ) -> None:
-    halved = accelerated(decoder, Acceleration(lean_loop=True, audio_dtype=torch.bfloat16))
-    whole, half = (
-        [token for row in decoded_rows(each, call_windows, states=states, language="en") for token in tokens_of(row)]
-        for each in (decoder, halved)
-    )
+    halved = changed(decoder, audio_dtype=torch.bfloat16)
+    whole, half = (all_tokens(each, call_windows, states) for each in (decoder, halved))
     assert len(whole) > 30
     assert Levenshtein.distance(whole, half) <= 0.03 * len(whole)
 
@@ -130,8 +136,7 @@ def test_rounding_the_output_layer_changes_no_token(
     rounded = copy.copy(decoder.model)
     rounded._modules = dict(rounded._modules)
     rounded.add_module("proj_out", Int8OutputLayer(decoder.model.proj_out))
-    tokenizer, extractor = decoder.vocabulary._tokenizer, decoder._feature_extractor
-    others = BatchDecoder(rounded, tokenizer, extractor, None, Acceleration(lean_loop=True))
+    others = changed(decoder, rounded)
     whole, compared = (
         [tokens_of(row) for row in decoded_rows(each, call_windows, states=states, language="en", temperature=[0.0])]
         for each in (decoder, others)
@@ -143,12 +148,8 @@ def test_integers_change_few_tokens(decoder: BatchDecoder, call_windows: list[Wi
     model = copy.deepcopy(decoder.model)
     to_int8(model.get_decoder())
     model.add_module("proj_out", Int8OutputLayer(decoder.model.proj_out))
-    tokenizer, extractor = decoder.vocabulary._tokenizer, decoder._feature_extractor
-    integers = BatchDecoder(model, tokenizer, extractor, None, Acceleration(lean_loop=True))
-    whole, rounded = (
-        [token for row in decoded_rows(each, call_windows, states=states, language="en") for token in tokens_of(row)]
-        for each in (decoder, integers)
-    )
+    integers = changed(decoder, model)
+    whole, rounded = (all_tokens(each, call_windows, states) for each in (decoder, integers))
     assert len(whole) > 30
     assert Levenshtein.distance(whole, rounded) <= 0.1 * len(whole)
 
