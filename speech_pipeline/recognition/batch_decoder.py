@@ -16,9 +16,9 @@ from speech_pipeline.audio.waveform import SAMPLING_RATE
 from speech_pipeline.recognition.acceleration import PLAIN, Acceleration
 from speech_pipeline.recognition.alignment import FRAME_S, Reading, alignment_heads, read_draft, read_texts
 from speech_pipeline.recognition.assistant import Assistant
+from speech_pipeline.recognition.compiled_encoder import compiled_encoder
 from speech_pipeline.recognition.cross_attention import AudioKeysValues
 from speech_pipeline.recognition.decoding import decode, max_new_tokens
-from speech_pipeline.recognition.encoder import compiled_encoder
 from speech_pipeline.recognition.greedy import GreedyDecoder
 from speech_pipeline.recognition.guards import compression_ratio, is_doubtful
 from speech_pipeline.recognition.language import first_step, window_language
