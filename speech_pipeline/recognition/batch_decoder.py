@@ -17,7 +17,7 @@ from speech_pipeline.recognition.acceleration import PLAIN, Acceleration
 from speech_pipeline.recognition.alignment import FRAME_S, Reading, alignment_heads, read_draft, read_texts
 from speech_pipeline.recognition.assistant import Assistant
 from speech_pipeline.recognition.compiled_encoder import compiled_encoder
-from speech_pipeline.recognition.cross_attention import AudioKeysValues
+from speech_pipeline.recognition.cross_attention import AudioKeysValues, audio_keys_values
 from speech_pipeline.recognition.decoding import decode, max_new_tokens
 from speech_pipeline.recognition.greedy import GreedyDecoder
 from speech_pipeline.recognition.guards import compression_ratio, is_doubtful
@@ -173,7 +173,7 @@ class BatchDecoder:
         return self._acceleration.lean_loop and not rows[0].assisted and rows[0].config.num_beams == 1
 
     def _audio(self, states: Tensor) -> AudioKeysValues:
-        return AudioKeysValues(self.model.get_decoder(), states, self._acceleration.audio_dtype or states.dtype)
+        return audio_keys_values(self.model.get_decoder(), states, self._acceleration.audio_dtype or states.dtype)
 
     def _first_step(self, states: Tensor, audio: AudioKeysValues | None) -> tuple[list[dict[str, float]], list[float]]:
         """For each row the probability of each language, and that nobody speaks."""

@@ -15,6 +15,7 @@ from transformers import WhisperForConditionalGeneration
 
 from speech_pipeline.recognition.cross_attention import AudioKeysValues
 from speech_pipeline.recognition.decoding import Sampling
+from speech_pipeline.recognition.int8_linear import project
 
 _CAPACITY = 64
 """Positions that the keys and values of the text have room for at first; doubled when they are used up."""
@@ -152,10 +153,10 @@ class GreedyDecoder:
         for number, layer in enumerate(self._layers):
             own = layer.self_attn
             normed = layer.self_attn_layer_norm(hidden)
-            keys, values = text.append(
-                number, _heads(own.k_proj(normed), own.num_heads), _heads(own.v_proj(normed), own.num_heads)
+            queries, keys, values = (
+                _heads(states, own.num_heads) for states in project((own.q_proj, own.k_proj, own.v_proj), normed)
             )
-            queries = _heads(own.q_proj(normed), own.num_heads)
+            keys, values = text.append(number, keys, values)
             mixed = nn.functional.scaled_dot_product_attention(
                 queries, keys, values, is_causal=count > 1, scale=own.scaling
             )

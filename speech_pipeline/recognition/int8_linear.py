@@ -1,9 +1,11 @@
 """Linear layers in 8-bit integers, for processors that multiply those several times faster than floats."""
 
+from collections.abc import Iterator, Sequence
+
 import torch
 from torch import Tensor, nn
 
-_LARGEST = 127.0
+from speech_pipeline.recognition.int8_rounding import LARGEST, round_to_int8
 
 _EXACT = 16
 """How many of the highest scores of the vocabulary are exact."""
@@ -22,7 +24,7 @@ class Int8Linear(nn.Module):
 
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
-        weight, scale = _rounded(linear.weight.detach().float())
+        weight, scale = round_to_int8(linear.weight.detach().float())
         self.in_features, self.out_features = linear.in_features, linear.out_features
         # Multiplied as its transposed view, which is the layout the integer product is fastest in.
         self.register_buffer("weight", weight)
@@ -31,10 +33,16 @@ class Int8Linear(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """[..., inputs] in any precision to float32 [..., outputs]."""
-        rows, scale = _rounded(inputs.reshape(-1, self.in_features).float())
+        return self.product(*self.round(inputs)).view(*inputs.shape[:-1], self.out_features)
+
+    def round(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """[..., inputs] in any precision to int8 [rows, inputs] and scales [rows, 1]."""
+        return round_to_int8(inputs.reshape(-1, self.in_features).float())
+
+    def product(self, rows: Tensor, scale: Tensor) -> Tensor:
+        """What :meth:`round` returns to float32 [rows, outputs]."""
         outputs = torch._int_mm(rows, self.weight.T) * scale
-        outputs = outputs.mul_(self.scale) if self.bias is None else torch.addcmul(self.bias, outputs, self.scale)
-        return outputs.view(*inputs.shape[:-1], self.out_features)
+        return outputs.mul_(self.scale) if self.bias is None else torch.addcmul(self.bias, outputs, self.scale)
 
 
 class Int8OutputLayer(Int8Linear):
@@ -58,6 +66,17 @@ class Int8OutputLayer(Int8Linear):
         return scores.scatter(-1, highest, exact)
 
 
+def project(linears: Sequence[nn.Module], inputs: Tensor) -> Iterator[Tensor]:
+    """Put the same inputs, [..., inputs], through several linear layers; those in int8 share one rounding."""
+    rounded = None
+    for linear in linears:
+        if isinstance(linear, Int8Linear):
+            rounded = rounded or linear.round(inputs)
+            yield linear.product(*rounded).view(*inputs.shape[:-1], linear.out_features)
+        else:
+            yield linear(inputs)
+
+
 def to_int8(module: nn.Module) -> None:
     """Replace every linear layer inside a module, in place."""
     for name, child in module.named_children():
@@ -72,11 +91,5 @@ def multiplies_exactly() -> bool:
 
     Instructions older than VNNI add pairs of products in 16 bits, where 127 x 127 twice saturates.
     """
-    ones = torch.full((32, 64), int(_LARGEST), dtype=torch.int8)
-    return bool((torch._int_mm(ones, ones.T) == 64 * int(_LARGEST) ** 2).all())
-
-
-def _rounded(values: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows as int8, and the scale [rows, 1] that gives their values back."""
-    scale = values.abs().amax(dim=-1, keepdim=True).clamp_min_(1e-12).mul_(1 / _LARGEST)
-    return (values / scale).round_().to(torch.int8), scale
+    ones = torch.full((32, 64), int(LARGEST), dtype=torch.int8)
+    return bool((torch._int_mm(ones, ones.T) == 64 * int(LARGEST) ** 2).all())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from speech_pipeline.recognition.int8_attention import attend
 from speech_pipeline.recognition.int8_linear import Int8Linear, multiplies_exactly
 
 _WORTH_IT = 0.8
@@ -62,9 +63,6 @@ def _measured() -> Precision:
     whole = _seconds(lambda: layer(frames))
     half = _seconds(lambda: half_layer(half_frames))
     whole_step = _seconds(lambda: layer(rows))
-    keys, query = torch.zeros(16, 8, 1_500, 64), torch.zeros(16, 8, 64, 1)
-    half_keys, half_query = keys.bfloat16(), query.bfloat16()
-    attention = _seconds(lambda: keys @ query)
     exact = multiplies_exactly()
     int8_encoder = exact and _seconds(lambda: integers(frames)) < _WORTH_IT * min(half, whole)
     return Precision(
@@ -72,8 +70,23 @@ def _measured() -> Precision:
         decoder=torch.float32,
         int8_encoder=int8_encoder,
         int8_decoder=exact and _seconds(lambda: integers(rows)) < _WORTH_IT * whole_step,
-        audio=torch.bfloat16 if _seconds(lambda: half_keys @ half_query) < _WORTH_IT * attention else torch.float32,
+        audio=_fastest_audio(),
     )
+
+
+def _fastest_audio() -> torch.dtype:
+    """In which format a batch's keys and values of one layer are read fastest."""
+    queries, keys, values = torch.zeros(16, 8, 1, 64), torch.zeros(16, 8, 64, 1_500), torch.zeros(16, 8, 1_500, 64)
+
+    def in_floats(dtype: torch.dtype) -> Callable[[], object]:
+        some, more, most = queries.to(dtype), keys.to(dtype), values.to(dtype)
+        return lambda: torch.softmax(some @ more, dim=-1) @ most
+
+    whole, half = _seconds(in_floats(torch.float32)), _seconds(in_floats(torch.bfloat16))
+    query, *bytes_ = queries.view(-1, 64), keys.to(torch.int8).flatten(0, 1), values.to(torch.int8).flatten(0, 1)
+    if _seconds(lambda: attend(query, *bytes_)) < _WORTH_IT * min(whole, half):
+        return torch.int8
+    return torch.bfloat16 if half < _WORTH_IT * whole else torch.float32
 
 
 def _seconds(work: Callable[[], object]) -> float:
