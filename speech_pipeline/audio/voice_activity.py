@@ -1,18 +1,13 @@
 """Where somebody speaks: Silero VAD over a whole recording."""
 
-import importlib.util
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
-import onnxruntime
+import torch
 from numpy.typing import NDArray
 
-from speech_pipeline.errors import ModelUnavailable
-
-FRAME_SAMPLES = 512
-"""Samples of one frame at 16 kHz."""
+from speech_pipeline.audio.silero_network import CONTEXT_SAMPLES, FRAME_SAMPLES, SileroNetwork, State
 
 FRAME_S = FRAME_SAMPLES / 16_000
 """Length of one frame in seconds: 32 ms."""
@@ -24,7 +19,6 @@ MAX_GAIN = 100.0
 """The most a recording is raised by (40 dB); what is quieter still is the noise of the converter."""
 
 _LOUDEST_PERCENT = 1
-_CONTEXT_SAMPLES = 64
 _BLOCK_FRAMES = 2_000
 
 
@@ -42,7 +36,7 @@ class VoiceActivity:
 
 
 class VoiceActivityDetector:
-    """Silero VAD (MIT licence, model of the ``silero-vad`` package) on onnxruntime.
+    """Silero VAD and what is made of its probabilities.
 
     The thresholds follow silero-vad's own defaults; padding and pauses are chosen for recognition, where a lost word
     costs more than a little silence.
@@ -67,18 +61,14 @@ class VoiceActivityDetector:
             padding_s: silence kept at both ends of speech, in seconds.
 
         Raises:
-            ModelUnavailable: the ``silero-vad`` package is not installed.
+            ModelUnavailable: see :class:`.silero_network.SileroNetwork`.
         """
         self._threshold = threshold
         self._end_threshold = end_threshold
         self._min_speech_s = min_speech_s
         self._min_pause_s = min_pause_s
         self._padding_s = padding_s
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        self._session = onnxruntime.InferenceSession(str(_model_file()), options, providers=["CPUExecutionProvider"])
+        self._network = SileroNetwork()
 
     def detect(self, samples: NDArray[np.float32]) -> VoiceActivity:
         """Find speech in ``samples``: float32 [n], mono, 16 kHz, at any level and with any constant offset."""
@@ -89,21 +79,18 @@ class VoiceActivityDetector:
         """Run the model over all frames; each sees the last 64 samples of the frame before it."""
         frames = -(-len(samples) // FRAME_SAMPLES)
         offset, gain = _offset_and_gain(samples)
-        hidden = np.zeros((1, 1, 128), np.float32)
-        cell = np.zeros((1, 1, 128), np.float32)
+        state: State | None = None
         blocks = []
         for first in range(0, frames, _BLOCK_FRAMES):
             last = min(first + _BLOCK_FRAMES, frames)
-            begin = first * FRAME_SAMPLES - _CONTEXT_SAMPLES
-            block = np.zeros((last - first) * FRAME_SAMPLES + _CONTEXT_SAMPLES, np.float32)
+            begin = first * FRAME_SAMPLES - CONTEXT_SAMPLES
+            block = np.zeros((last - first) * FRAME_SAMPLES + CONTEXT_SAMPLES, np.float32)
             heard = samples[max(begin, 0) : last * FRAME_SAMPLES]
             lead = max(-begin, 0)
             block[lead : lead + len(heard)] = (heard - offset) * gain
-            inputs = np.lib.stride_tricks.sliding_window_view(block, FRAME_SAMPLES + _CONTEXT_SAMPLES)[::FRAME_SAMPLES]
-            output, hidden, cell = self._session.run(
-                None, {"input": np.ascontiguousarray(inputs), "h": hidden, "c": cell}
-            )
-            blocks.append(output.reshape(-1))
+            inputs = np.lib.stride_tricks.sliding_window_view(block, FRAME_SAMPLES + CONTEXT_SAMPLES)[::FRAME_SAMPLES]
+            output, state = self._network.speech(torch.from_numpy(np.ascontiguousarray(inputs)), state)
+            blocks.append(output.numpy())
         return np.concatenate(blocks) if blocks else np.zeros(0, np.float32)
 
     def _regions(self, probabilities: NDArray[np.float32], duration: float) -> list[tuple[float, float]]:
@@ -142,11 +129,3 @@ def _offset_and_gain(samples: NDArray[np.float32]) -> tuple[np.float32, np.float
     level = float(np.percentile(np.concatenate([block.std(axis=1) for block in blocks]), 100 - _LOUDEST_PERCENT))
     gain = min(max(TARGET_LEVEL / level, 1.0), MAX_GAIN) if level > 0 else 1.0
     return np.float32(samples.mean(dtype=np.float64)), np.float32(gain)
-
-
-def _model_file() -> Path:
-    """The ONNX file, found without importing ``silero_vad``, whose import sets torch to one thread for the process."""
-    spec = importlib.util.find_spec("silero_vad")
-    if spec is None or not spec.submodule_search_locations:
-        raise ModelUnavailable("Voice activity detection needs the package silero-vad; install requirements.txt.")
-    return Path(spec.submodule_search_locations[0]) / "data" / "silero_vad_16k_sequence.onnx"

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from speech_pipeline.audio import voice_activity
-from speech_pipeline.audio.voice_activity import FRAME_S, FRAME_SAMPLES, VoiceActivityDetector
+from speech_pipeline.audio.silero_network import FRAME_SAMPLES
+from speech_pipeline.audio.voice_activity import FRAME_S, VoiceActivityDetector
 from tests.synthetic_audio import noise, tone
 
 Regions = tuple[tuple[float, float], ...]
