@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from speech_pipeline.audio.voice_activity import FRAME_SAMPLES
+from speech_pipeline.audio.silero_network import FRAME_SAMPLES
 from speech_pipeline.audio.waveform import SAMPLING_RATE
 
 KEPT_PAUSE_S = 1.0
