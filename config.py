@@ -49,7 +49,6 @@ class ModelSettings(BaseSettings):
         description="precision of Whisper; auto picks what the machine is fastest in, on a CPU a mixture with int8",
     )
     lean_decoding: bool = Field(default=True, description="greedy text by a loop of our own, not by transformers")
-    compile_encoder: bool = Field(default=False, description="compile Whisper's encoder at start")
     fast_diarization: bool = Field(default=True, description="shared work between windows; false: as pyannote does it")
     max_audio_bytes: int = Field(default=512 * 1024**2, gt=0, description="largest encoded recording, in bytes")
     max_audio_duration_s: float = Field(

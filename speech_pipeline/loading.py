@@ -59,7 +59,6 @@ def load_pipeline(
         device=device,
         precision=resolve_precision(settings.dtype, device),
         lean_loop=settings.lean_decoding,
-        compiled=settings.compile_encoder,
     )
     progress("loading", 0.6)
     diarizer = None

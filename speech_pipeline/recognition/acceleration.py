@@ -14,12 +14,10 @@ class Acceleration:
             looks at it, lets rows leave that have ended, and keeps what word times are made of.
         audio_dtype: precision of the audio's keys and values in that loop, which are most of what it reads; None keeps
             the decoder's.
-        compiled_encoder: the encoder is compiled at start.
     """
 
     lean_loop: bool = False
     audio_dtype: torch.dtype | None = None
-    compiled_encoder: bool = False
 
 
 PLAIN = Acceleration()

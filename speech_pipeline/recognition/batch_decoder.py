@@ -16,7 +16,6 @@ from speech_pipeline.audio.waveform import SAMPLING_RATE
 from speech_pipeline.recognition.acceleration import PLAIN, Acceleration
 from speech_pipeline.recognition.alignment import FRAME_S, Reading, alignment_heads, read_draft, read_texts
 from speech_pipeline.recognition.assistant import Assistant
-from speech_pipeline.recognition.compiled_encoder import compiled_encoder
 from speech_pipeline.recognition.cross_attention import AudioKeysValues, audio_keys_values
 from speech_pipeline.recognition.decoding import decode, max_new_tokens
 from speech_pipeline.recognition.greedy import GreedyDecoder
@@ -48,8 +47,6 @@ class BatchDecoder:
         self.stopwatch = Stopwatch()
         self._feature_extractor = feature_extractor
         self._acceleration = acceleration
-        encoder = model.get_encoder()
-        self._compiled = compiled_encoder(encoder, model.config.num_mel_bins) if acceleration.compiled_encoder else None
         self._greedy = GreedyDecoder(model)
         heads = alignment_heads(model)
         self._watched = {layer: [head for of, head in heads if of == layer] for layer, _ in heads}
@@ -202,7 +199,7 @@ class BatchDecoder:
         for part in [[row] for row in missing] if self.model.device.type == "cpu" else [missing] if missing else []:
             features = self._features(part, encoder)
             with self.stopwatch.stage("encoder"):
-                states = self._compiled(features) if self._compiled else encoder(features).last_hidden_state
+                states = encoder(features).last_hidden_state
             fresh += states.to(self.model.get_decoder().layer_norm.weight.dtype).split(1)
         for row, states in zip(missing, fresh, strict=True):
             row.states = states

@@ -5,30 +5,32 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor, nn
 
-from speech_pipeline.recognition.int8_rounding import LARGEST, round_to_int8
+from speech_pipeline.recognition.int8_rounding import LARGEST, ZERO, round_to_int8, round_to_uint8
 
 _EXACT = 16
 """How many of the highest scores of the vocabulary are exact."""
 
 
 class Int8Linear(nn.Module):
-    """A linear layer with int8 weights, one scale per output, and inputs rounded to int8, one scale per row.
+    """A linear layer with int8 weights, one scale per output, and inputs rounded to 8 bits, one scale per row.
 
     A row of its output depends on that row alone, so that what a window says does not depend on its batch.
-    The method is LLM.int8's without its outlier columns (Dettmers et al. 2022, arXiv:2208.07339).
+    The method is LLM.int8's without its outlier columns (Dettmers et al. 2022, arXiv:2208.07339). The product is that
+    of oneDNN, with weights laid out for it.
     """
 
     weight: Tensor
     scale: Tensor
+    zero: Tensor
     bias: Tensor | None
 
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
         weight, scale = round_to_int8(linear.weight.detach().float())
         self.in_features, self.out_features = linear.in_features, linear.out_features
-        # Multiplied as its transposed view, which is the layout the integer product is fastest in.
-        self.register_buffer("weight", weight)
-        self.register_buffer("scale", scale.T.contiguous())
+        self.register_buffer("weight", torch.ops.onednn.qlinear_prepack(weight, None))
+        self.register_buffer("scale", scale.flatten())
+        self.register_buffer("zero", torch.zeros(len(weight), dtype=torch.int32))
         self.register_buffer("bias", None if linear.bias is None else linear.bias.detach().float())
 
     def forward(self, inputs: Tensor) -> Tensor:
@@ -36,13 +38,15 @@ class Int8Linear(nn.Module):
         return self.product(*self.round(inputs)).view(*inputs.shape[:-1], self.out_features)
 
     def round(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """[..., inputs] in any precision to int8 [rows, inputs] and scales [rows, 1]."""
-        return round_to_int8(inputs.reshape(-1, self.in_features).float())
+        """[..., inputs] in any precision to uint8 [rows, inputs] and scales [rows, 1]."""
+        return round_to_uint8(inputs.reshape(-1, self.in_features).float())
 
     def product(self, rows: Tensor, scale: Tensor) -> Tensor:
         """What :meth:`round` returns to float32 [rows, outputs]."""
-        outputs = torch._int_mm(rows, self.weight.T) * scale
-        return outputs.mul_(self.scale) if self.bias is None else torch.addcmul(self.bias, outputs, self.scale)
+        outputs = torch.ops.onednn.qlinear_pointwise(
+            rows, 1.0, ZERO, self.weight, self.scale, self.zero, None, 1.0, 0, torch.float32, "none", [], ""
+        )
+        return outputs.mul_(scale) if self.bias is None else torch.addcmul(self.bias, outputs, scale)
 
 
 class Int8OutputLayer(Int8Linear):
@@ -87,9 +91,12 @@ def to_int8(module: nn.Module) -> None:
 
 
 def multiplies_exactly() -> bool:
-    """Whether this processor's product of int8 matrices is right for the largest values.
+    """Whether this build of torch multiplies 8-bit matrices, and this processor does it right for the largest values.
 
-    Instructions older than VNNI add pairs of products in 16 bits, where 127 x 127 twice saturates.
+    Instructions older than VNNI add pairs of products in 16 bits, where 255 x 127 twice saturates.
     """
-    ones = torch.full((32, 64), int(LARGEST), dtype=torch.int8)
-    return bool((torch._int_mm(ones, ones.T) == 64 * int(LARGEST) ** 2).all())
+    if not hasattr(torch.ops.onednn, "qlinear_pointwise"):
+        return False
+    largest = nn.Linear(64, 32, bias=False)
+    nn.init.constant_(largest.weight, LARGEST)
+    return bool((Int8Linear(largest)(torch.full((32, 64), LARGEST)) == 64 * LARGEST**2).all())

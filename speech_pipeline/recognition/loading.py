@@ -35,7 +35,6 @@ def load_recognizer(
     device: torch.device,
     precision: Precision,
     lean_loop: bool = True,
-    compiled: bool = False,
 ) -> WhisperRecognizer:
     """Load a Whisper model, and an assistant for speculative decoding when one is named.
 
@@ -46,10 +45,9 @@ def load_recognizer(
         device: where the networks run.
         precision: of the parts of the model; an assistant has that of the decoder, without integers.
         lean_loop: see :class:`.acceleration.Acceleration`.
-        compiled: whether the encoder is compiled, which takes about half a minute.
 
     Raises:
-        InvalidSettings: a model is not a Whisper model, or what compiling needs is missing.
+        InvalidSettings: a model is not a Whisper model.
         ModelUnavailable: a model is missing, gated, damaged or cannot be reached.
         ModelMismatch: the assistant does not fit the model.
         OutOfMemory: the networks do not fit on the device.
@@ -69,7 +67,7 @@ def load_recognizer(
         helper = Assistant.fit(_load(assistant, "ASSISTANT_MODEL", token, device, precision.decoder), main)
     with _explained_errors(model, "ASR_MODEL"):
         _convert(main, precision)
-        acceleration = Acceleration(lean_loop, precision.audio, compiled)
+        acceleration = Acceleration(lean_loop, precision.audio)
         recognizer = WhisperRecognizer(main, tokenizer, feature_extractor, helper, acceleration)
     warm_up()
     return recognizer

@@ -1,8 +1,10 @@
 """How precise each part of Whisper is, chosen by measuring the machine once."""
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import nn
@@ -12,6 +14,11 @@ from speech_pipeline.recognition.int8_linear import Int8Linear, multiplies_exact
 
 _WORTH_IT = 0.8
 """What is less precise must take at most this part of the time to be chosen."""
+
+_TRIALS = 6
+"""Runs of each candidate."""
+
+_DECODER_LAYERS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,45 +62,66 @@ def resolve_precision(name: str, device: torch.device) -> Precision:
 @torch.inference_mode()
 def _measured() -> Precision:
     """The fastest for the shapes of Whisper base: a window in the encoder, a step of a batch in the decoder."""
-    frames, rows = torch.zeros(1_500, 512), torch.zeros(16, 512)
-    layer = nn.Linear(512, 2_048)
-    half_layer = nn.Linear(512, 2_048, dtype=torch.bfloat16)
-    half_frames = frames.bfloat16()
-    integers = Int8Linear(layer)
-    whole = _seconds(lambda: layer(frames))
-    half = _seconds(lambda: half_layer(half_frames))
-    whole_step = _seconds(lambda: layer(rows))
-    exact = multiplies_exactly()
-    int8_encoder = exact and _seconds(lambda: integers(frames)) < _WORTH_IT * min(half, whole)
+    layers: dict[str, nn.Module] = {"whole": nn.Linear(512, 2_048)}
+    layers["half"] = nn.Linear(512, 2_048, dtype=torch.bfloat16)
+    steps: dict[str, list[nn.Module]] = {"whole": [nn.Linear(512, 2_048) for _ in range(_DECODER_LAYERS)]}
+    if multiplies_exactly():
+        layers["int8"] = Int8Linear(nn.Linear(512, 2_048))
+        steps["int8"] = [Int8Linear(nn.Linear(512, 2_048)) for _ in range(_DECODER_LAYERS)]
+    encoder = _fastest({name: _encoder_layer(layer) for name, layer in layers.items()})
+    decoder = _fastest({name: partial(_step, each) for name, each in steps.items()})
     return Precision(
-        encoder=torch.bfloat16 if half < _WORTH_IT * whole and not int8_encoder else torch.float32,
+        encoder=torch.bfloat16 if encoder == "half" else torch.float32,
         decoder=torch.float32,
-        int8_encoder=int8_encoder,
-        int8_decoder=exact and _seconds(lambda: integers(rows)) < _WORTH_IT * whole_step,
-        audio=_fastest_audio(),
+        int8_encoder=encoder == "int8",
+        int8_decoder=decoder == "int8",
+        audio={"whole": torch.float32, "half": torch.bfloat16, "int8": torch.int8}[_fastest(_readings_of_audio())],
     )
 
 
-def _fastest_audio() -> torch.dtype:
-    """In which format a batch's keys and values of one layer are read fastest."""
+def _encoder_layer(linear: nn.Module) -> Callable[[], object]:
+    """What takes about as long as a layer of the encoder: three such products, and attention in the same format."""
+    frames = torch.zeros(1_500, 512, dtype=next((weight.dtype for weight in linear.parameters()), torch.float32))
+
+    def work() -> None:
+        for _ in range(3):
+            outputs = linear(frames)
+        heads = outputs[:, :512].reshape(1, 8, 1_500, 64)
+        nn.functional.scaled_dot_product_attention(heads, heads, heads)
+
+    return work
+
+
+def _step(layers: Sequence[nn.Module]) -> None:
+    """A step of a batch through layers whose weights are too many to stay near the processor."""
+    rows = torch.zeros(16, 512)
+    for layer in layers:
+        layer(rows)
+
+
+def _readings_of_audio() -> dict[str, Callable[[], object]]:
+    """A batch's attention to the audio in one layer, from keys and values in each format."""
     queries, keys, values = torch.zeros(16, 8, 1, 64), torch.zeros(16, 8, 64, 1_500), torch.zeros(16, 8, 1_500, 64)
 
     def in_floats(dtype: torch.dtype) -> Callable[[], object]:
         some, more, most = queries.to(dtype), keys.to(dtype), values.to(dtype)
         return lambda: torch.softmax(some @ more, dim=-1) @ most
 
-    whole, half = _seconds(in_floats(torch.float32)), _seconds(in_floats(torch.bfloat16))
-    query, *bytes_ = queries.view(-1, 64), keys.to(torch.int8).flatten(0, 1), values.to(torch.int8).flatten(0, 1)
-    if _seconds(lambda: attend(query, *bytes_)) < _WORTH_IT * min(whole, half):
-        return torch.int8
-    return torch.bfloat16 if half < _WORTH_IT * whole else torch.float32
+    query, *integers = queries.view(-1, 64), keys.to(torch.int8).flatten(0, 1), values.to(torch.int8).flatten(0, 1)
+    return {
+        "whole": in_floats(torch.float32),
+        "half": in_floats(torch.bfloat16),
+        "int8": lambda: attend(query, *integers),
+    }
 
 
-def _seconds(work: Callable[[], object]) -> float:
-    """Shortest of a few runs."""
-    seconds = []
-    for _ in range(7):
-        start = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
+def _fastest(candidates: Mapping[str, Callable[[], object]]) -> str:
+    """The first, unless others, tried in turn, take clearly less time in their shortest run."""
+    seconds = dict.fromkeys(candidates, math.inf)
+    for _ in range(_TRIALS):
+        for name, work in candidates.items():
+            start = time.perf_counter()
+            work()
+            seconds[name] = min(seconds[name], time.perf_counter() - start)
+    first = next(iter(seconds))
+    return min(seconds, key=lambda name: seconds[name] * (1 if name == first else 1 / _WORTH_IT))

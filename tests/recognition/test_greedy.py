@@ -121,10 +121,11 @@ def test_a_cut_text_is_read_as_by_transformers(
         assert_same_reading(our, their)
 
 
-def test_half_as_precise_keys_and_values_change_next_to_nothing(
-    decoder: BatchDecoder, call_windows: list[Window], states: torch.Tensor
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.int8], ids=["bfloat16", "int8"])
+def test_less_precise_keys_and_values_change_next_to_nothing(
+    decoder: BatchDecoder, call_windows: list[Window], states: torch.Tensor, dtype: torch.dtype
 ) -> None:
-    halved = changed(decoder, audio_dtype=torch.bfloat16)
+    halved = changed(decoder, audio_dtype=dtype)
     whole, half = (all_tokens(each, call_windows, states) for each in (decoder, halved))
     assert len(whole) > 30
     assert Levenshtein.distance(whole, half) <= 0.03 * len(whole)
