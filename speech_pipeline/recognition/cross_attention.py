@@ -7,7 +7,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from speech_pipeline.recognition.int8_attention import attend
+from speech_pipeline.recognition.int8_attention import BLOCK, attend
 from speech_pipeline.recognition.int8_linear import project
 from speech_pipeline.recognition.int8_rounding import round_to_int8
 
@@ -126,17 +126,22 @@ def audio_keys_values(decoder: nn.Module, states: Tensor, dtype: torch.dtype) ->
     Args:
         decoder: Whisper's decoder.
         states: [rows, frames, width], in the decoder's dtype.
-        dtype: to keep keys and values in; int8 on a CPU only.
+        dtype: to keep keys and values in; int8 on a CPU only, and only for heads whose width :func:`attend` takes.
     """
-    if dtype == torch.int8:
-        return Int8KeysValues(decoder, states)
-    return FloatKeysValues(decoder, states, dtype)
+    if dtype != torch.int8:
+        return FloatKeysValues(decoder, states, dtype)
+    if states.shape[-1] // _heads(decoder) % BLOCK:
+        return FloatKeysValues(decoder, states, states.dtype)
+    return Int8KeysValues(decoder, states)
 
 
 def _projections(decoder: nn.Module, row: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
     """Keys and values of each layer, [heads, frames, head width], of states [frames, width]."""
     attentions = [layer.get_submodule("encoder_attn") for layer in decoder.get_submodule("layers").children()]
     linears = [attention.get_submodule(name) for attention in attentions for name in ("k_proj", "v_proj")]
-    heads = cast("int", attentions[0].num_heads)
-    projected = (each.unflatten(-1, (heads, -1)).transpose(0, 1) for each in project(linears, row))
+    projected = (each.unflatten(-1, (_heads(decoder), -1)).transpose(0, 1) for each in project(linears, row))
     return zip(projected, projected, strict=True)
+
+
+def _heads(decoder: nn.Module) -> int:
+    return cast("int", decoder.get_submodule("layers.0.encoder_attn").num_heads)

@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-_BLOCK = 8
-"""Elements of a head that are taken at once; the width of a head is a multiple of it in every Whisper model."""
+BLOCK = 8
+"""Elements of a head that are taken at once; the width of a head must be a multiple of it, as in every real Whisper."""
 
 # The threads of numba's plainest layer serve one caller at a time.
 _ONE_AT_A_TIME = threading.Lock()
@@ -23,7 +23,7 @@ def attend(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """Softmax of queries times keys, times values.
 
     Args:
-        queries: float32 [pairs, width], the scales of the keys multiplied in.
+        queries: float32 [pairs, width], the scales of the keys multiplied in; the width is a multiple of ``BLOCK``.
         keys: int8 [pairs, width, frames].
         values: int8 [pairs, frames, width].
 
@@ -57,7 +57,7 @@ def _attend(
 @numba.njit(fastmath=True, error_model="numpy")
 def _score(query: NDArray[np.float32], keys: NDArray[np.int8], weights: NDArray[np.float32]) -> None:
     """Add the products of a query and the keys, [width, frames], to weights."""
-    for d in range(0, query.size, _BLOCK):
+    for d in range(0, query.size, BLOCK):
         a, b, c, e = query[d], query[d + 1], query[d + 2], query[d + 3]
         f, g, h, i = query[d + 4], query[d + 5], query[d + 6], query[d + 7]
         for t in range(weights.size):

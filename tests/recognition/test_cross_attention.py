@@ -75,3 +75,14 @@ def test_a_row_does_not_depend_on_the_others_in_8_bits() -> None:
     for row in range(ROWS):
         alone = audio_keys_values(decoder, states[row, None], torch.int8).attend(0, queries[row, None], 1)
         assert torch.equal(alone[0], mixed[row])
+
+
+@torch.inference_mode()
+def test_heads_of_an_odd_width_are_kept_in_floats() -> None:
+    torch.manual_seed(0)
+    config = WhisperConfig(d_model=24, decoder_layers=1, decoder_attention_heads=2, decoder_ffn_dim=8)
+    decoder = WhisperDecoder(config).eval()
+    _, audio = audio_of(decoder, torch.int8)
+    queries = torch.randn(ROWS, 2, 1, 12)
+    _, expected = audio_of(decoder, torch.float32)
+    assert torch.equal(audio.attend(0, queries, ROWS), expected.attend(0, queries, ROWS))
