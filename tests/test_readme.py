@@ -14,6 +14,7 @@ import yaml
 from config import InferenceConfig, ModelSettings
 from speech_pipeline.cli import commands
 from speech_pipeline.errors import SpeechError
+from speech_pipeline.evaluation.manifest import Entry
 from speech_pipeline.transcript import Transcript
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -71,6 +72,10 @@ def test_every_setting_is_there_with_its_default() -> None:
 
 def test_every_error_code_is_there() -> None:
     assert set(table("Errors")) == set(error_codes())
+
+
+def test_every_key_of_a_manifest_is_there() -> None:
+    assert set(table("Accuracy")) == set(Entry.model_fields)
 
 
 def test_response_is_the_one_that_is_sent() -> None:
