@@ -1,6 +1,7 @@
 """Settings to a pipeline that is ready to work: which models, where they run, how precise they are."""
 
 import json
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from speech_pipeline.pipeline import SpeechPipeline
 from speech_pipeline.progress import Progress, no_progress
 from speech_pipeline.recognition.loading import load_recognizer
 from speech_pipeline.recognition.precision import resolve_precision
+
+logger = logging.getLogger(__name__)
 
 DEFAULT_ASR_MODEL = "openai/whisper-large-v3-turbo"
 """What a deployment transcribes with when nothing is set and no weights are mounted. It does not translate."""
@@ -52,12 +55,15 @@ def load_pipeline(
     sources = resolve_sources(settings, repository, progress)
     token = settings.hf_token.get_secret_value() if settings.hf_token else None
     progress("loading", 0.0)
+    precision = resolve_precision(settings.dtype, device)
+    # It may have been measured, and decides speed and, by a little, the text.
+    logger.info("The recogniser runs on %s in %s.", device, precision)
     recognizer = load_recognizer(
         sources.asr,
         sources.assistant,
         token=token,
         device=device,
-        precision=resolve_precision(settings.dtype, device),
+        precision=precision,
         lean_loop=settings.lean_decoding,
     )
     progress("loading", 0.6)

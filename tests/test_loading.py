@@ -1,5 +1,6 @@
 """Where models come from: the environment, the mounted repository, the defaults."""
 
+import logging
 import shutil
 from pathlib import Path
 
@@ -81,6 +82,17 @@ def test_a_repository_with_weights_is_loaded_from_anywhere(
     transcript = pipeline.transcribe(sample_call.read_bytes(), config)
     assert "jersey" in transcript.text.lower()
     assert len({turn.speaker for turn in transcript.turns}) == 2
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_the_precision_is_told(dtype: str, starter_dir: Path, caplog: pytest.LogCaptureFixture) -> None:
+    settings = ModelSettings(asr_model=str(starter_dir / "whisper-tiny.en"), device="cpu", dtype=dtype)
+    with caplog.at_level(logging.INFO, "speech_pipeline"):
+        load_pipeline(settings)
+    (message,) = [record.getMessage() for record in caplog.records if record.name == "speech_pipeline.loading"]
+    assert "cpu" in message
+    assert f"encoder=torch.{dtype}, decoder=torch.{dtype}" in message
+    assert str(starter_dir) not in message
 
 
 @pytest.mark.parametrize("name", ["gpu", "cuda:99", "cuda:x", "cpu:cpu", ""])

@@ -14,6 +14,7 @@ import yaml
 from config import InferenceConfig, ModelSettings
 from speech_pipeline.cli import commands
 from speech_pipeline.errors import SpeechError
+from speech_pipeline.evaluation.manifest import Entry
 from speech_pipeline.transcript import Transcript
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -73,6 +74,10 @@ def test_every_error_code_is_there() -> None:
     assert set(table("Errors")) == set(error_codes())
 
 
+def test_every_key_of_a_manifest_is_there() -> None:
+    assert set(table("Accuracy")) == set(Entry.model_fields)
+
+
 def test_response_is_the_one_that_is_sent() -> None:
     response = Transcript(formatted="").to_response()
     (example,) = code("json", section("Response"))
@@ -88,11 +93,25 @@ def test_python_compiles(source: str) -> None:
 @pytest.mark.parametrize(
     "line", [line for block in code("bash") for line in block.splitlines() if "speech_pipeline" in line]
 )
-def test_command_lines_are_understood(line: str) -> None:
+def test_command_lines_are_understood(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("DIR", "conversations"):
+        (tmp_path / folder).mkdir()
     _, _, _, name, *arguments = shlex.split(line.partition("<")[0], comments=True)
     command = commands.get_command(click.Context(commands), name)
     assert command is not None
     command.make_context(name, arguments)
+
+
+def test_every_option_of_made_conversations_is_there_with_its_default() -> None:
+    command = commands.get_command(click.Context(commands), "conversations")
+    assert command is not None
+    options = {option.opts[0]: option for option in command.params if isinstance(option, click.Option)}
+    rows = dict(re.findall(r"^\| `(--[\w-]+)` \| ([^|]+) \|", README, re.MULTILINE))
+    assert set(rows) == set(options) - {"--data", "--output"}
+    for name, shown in rows.items():
+        default = options[name].to_info_dict()["default"]
+        assert shown == str(default) or not isinstance(default, int)
 
 
 def test_make_targets_exist() -> None:

@@ -1,6 +1,5 @@
 """A folder of recordings with references -> clips: one speaker, cut to the speech, with text."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from scipy.signal import correlate
 from speech_pipeline.audio.waveform import SAMPLING_RATE
 from speech_pipeline.errors import InvalidManifest, SpeechError
 from speech_pipeline.evaluation.clips_pieces import Piece, find_pieces
-from speech_pipeline.evaluation.manifest import MANIFEST, Recording, load_manifest
+from speech_pipeline.evaluation.manifest import Recording, load_manifest
 from speech_pipeline.transcript import Word
 
 SPEECH_LEVEL = 0.05
@@ -83,14 +82,12 @@ def load_clips(folder: Path, detect: Detector | None = None) -> tuple[Clip, ...]
     """
     detect = detect or _silero()
     clips: dict[str, list[Clip]] = {}
-    recordings = load_manifest(folder)
-    entries = json.loads((folder / MANIFEST).read_text(encoding="utf-8-sig"))
-    for recording, entry in zip(recordings, entries, strict=True):
+    for recording in load_manifest(folder):
         if not recording.text and not recording.channels:
             continue
         channels = _channels(recording)
         regions = [detect(channel) for channel in channels]
-        pieces = list(find_pieces(folder, recording, entry, regions))
+        pieces = list(find_pieces(recording, regions))
         stem = str(Path(recording.name).with_suffix(""))
         for number, piece in enumerate(pieces):
             name = stem if len(pieces) == 1 else f"{stem}#{number}"

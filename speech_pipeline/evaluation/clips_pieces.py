@@ -1,14 +1,13 @@
 """Which parts of a recording with references hold one speaker alone, and what is said there."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Any
 
 from speech_pipeline.evaluation.manifest import Recording, ReferenceWord
-from speech_pipeline.evaluation.references import Utterance, read_stm
+from speech_pipeline.evaluation.references import Utterance
 from speech_pipeline.transcript import SpeakerTurn, Word
 
 CLEAR_PAUSE_S = 1.0
@@ -27,18 +26,14 @@ class Piece:
     timed: bool = False
 
 
-def find_pieces(
-    folder: Path, recording: Recording, entry: Mapping[str, Any], regions: Sequence[Sequence[tuple[float, float]]]
-) -> Iterator[Piece]:
+def find_pieces(recording: Recording, regions: Sequence[Sequence[tuple[float, float]]]) -> Iterator[Piece]:
     """The parts of a recording in which one person speaks and the text is known.
 
     Args:
-        folder: holds the recording.
         recording: what the manifest says about it.
-        entry: its entry as written; ``stm`` and ``speaker``, the label of its one speaker, are taken from there.
         regions: (start, end) of the speech of each channel, in seconds.
     """
-    name = "_".join(str(entry.get("speaker") or Path(recording.name).with_suffix("")).split())
+    name = "_".join((recording.speaker or str(Path(recording.name).with_suffix(""))).split())
     speakers = {word.speaker for word in recording.words}
     timed = tuple(
         Word(word.word, word.start, max(word.start, word.end))
@@ -48,8 +43,8 @@ def find_pieces(
     if recording.channels:
         for channel, text in enumerate(recording.channels):
             yield Piece(f"{name}/{channel}", channel, 0.0, math.inf, _words(text))
-    elif recording.turns and entry.get("stm"):
-        yield from _solo_pieces(name, read_stm(folder / entry["stm"]), recording.turns)
+    elif recording.turns and recording.utterances:
+        yield from _solo_pieces(name, recording.utterances, recording.turns)
     elif len(speakers) > 1:
         if not timed:
             yield from _parted_pieces(name, recording.words, regions[0])

@@ -11,6 +11,7 @@ on it is not scored:
 - ``channels``: what is said in each channel, as a list of texts; the channels are then transcribed separately
 - ``rttm``: file of the speaker turns, overlapping speech included
 - ``stm``: file of utterances with speakers, from which text and words are taken where they are not given
+- ``speaker``: label of the one person who speaks, the same wherever it is that person; made conversations need it
 - ``num_speakers``: how many people speak
 - ``hotwords``: names and terms, as a string or a list, that are passed on with the request
 
@@ -21,12 +22,12 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from speech_pipeline.errors import InvalidManifest
-from speech_pipeline.evaluation.references import read_rttm, read_stm
+from speech_pipeline.evaluation.references import Utterance, read_rttm, read_stm
 from speech_pipeline.languages import language_code
 from speech_pipeline.transcript import SpeakerTurn
 
@@ -58,6 +59,8 @@ class Recording:
         words: the words of the text with what is known about them; empty where nothing is.
         channels: what is said in each channel; empty where the channels are not known apart.
         turns: who speaks when; None where it is not known.
+        utterances: who says what when; empty where it is not known.
+        speaker: label of the one person who speaks; None where it is not known, or several do.
         num_speakers: how many people speak; None where it is not known.
         hotwords: names and terms that the request is to name.
     """
@@ -69,6 +72,8 @@ class Recording:
     words: tuple[ReferenceWord, ...] = ()
     channels: tuple[str, ...] = ()
     turns: tuple[SpeakerTurn, ...] | None = None
+    utterances: tuple[Utterance, ...] = ()
+    speaker: str | None = None
     num_speakers: int | None = None
     hotwords: str | None = None
 
@@ -130,12 +135,14 @@ def read_entry(folder: Path, written: object, where: str) -> Recording:
         words=words,
         channels=entry.channels or (),
         turns=() if turns is None and text is not None and not text.strip() else turns,
+        utterances=utterances,
+        speaker=entry.speaker,
         num_speakers=entry.num_speakers,
         hotwords=" ".join(entry.hotwords) if isinstance(entry.hotwords, tuple) else entry.hotwords,
     )
 
 
-class _Entry(BaseModel):
+class Entry(BaseModel):
     """One entry as it is written."""
 
     model_config = ConfigDict(extra="ignore")
@@ -147,6 +154,7 @@ class _Entry(BaseModel):
     channels: tuple[str, ...] | None = Field(default=None, min_length=2)
     rttm: str | None = None
     stm: str | None = None
+    speaker: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)] | None = None
     num_speakers: int | None = Field(default=None, ge=0)
     hotwords: str | tuple[str, ...] | None = None
 
@@ -157,15 +165,15 @@ class _Entry(BaseModel):
         return ",".join(language_code(name) for name in names) or None
 
     @model_validator(mode="after")
-    def _one_text(self) -> "_Entry":
+    def _one_text(self) -> "Entry":
         if self.channels is not None and (self.text is not None or self.words or self.stm):
             raise ValueError("must have either channels, or text, words and stm")
         return self
 
 
-def _checked(written: object, where: str) -> _Entry:
+def _checked(written: object, where: str) -> Entry:
     try:
-        return _Entry.model_validate(written)
+        return Entry.model_validate(written)
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
     field = ".".join(str(part) for part in problem["loc"])

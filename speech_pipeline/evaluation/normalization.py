@@ -23,20 +23,26 @@ Normalizer = Callable[[str], str]
 """Text to words parted by single spaces; to characters parted by spaces in languages without them."""
 
 
-def normalizer(language: str | None) -> Normalizer:
+def normalizer(*languages: str) -> Normalizer:
     """The rules of a language.
 
     Args:
-        language: code of the language; None where it is not known, or there are several.
+        languages: codes of the languages that are spoken; none where they are not known. Of several, number words of
+            each become digits, and the rest follows the basic rules.
     """
-    if language == "en":
+    if languages == ("en",):
         return _english()
-    if language in SPACELESS_LANGUAGES:
+    if len(languages) == 1 and languages[0] in SPACELESS_LANGUAGES:
         return _basic(split_letters=True)
     basic = _basic(split_letters=False)
-    if language in NUMBER_WORD_LANGUAGES:
-        return lambda text: _join_digits(basic(_digits(text, language)))
-    return lambda text: _join_digits(basic(_join_thousands(text)))
+    counting = [language for language in languages if language == "en" or language in NUMBER_WORD_LANGUAGES]
+
+    def normalize(text: str) -> str:
+        for language in counting:
+            text = _digits(text, language)
+        return _join_digits(basic(_join_thousands(text)))
+
+    return normalize
 
 
 @cache
@@ -68,7 +74,7 @@ def _digits(text: str, language: str) -> str:
     """Number words as digits; articles that are number words too ("una") also, on both sides alike."""
     from text_to_num import alpha2digit
 
-    return _join_thousands(alpha2digit(text.lower(), language, threshold=0))
+    return str(alpha2digit(text.lower(), language, threshold=0))
 
 
 def _join_thousands(text: str) -> str:

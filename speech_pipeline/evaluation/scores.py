@@ -60,7 +60,7 @@ class Scores:
 
 def align_words(recording: Recording, transcript: Transcript) -> tuple[Alignment, ...]:
     """Align the words of a recording: once, or once for each channel; nothing where no text is known."""
-    normalize = normalizer(recording.language)
+    normalize = normalizer(*recording.languages)
     if recording.channels:
         return tuple(
             _alignment(
@@ -127,7 +127,7 @@ def _speakers_known(recording: Recording) -> bool:
 
 
 def _speaker_words(recording: Recording, transcript: Transcript) -> ErrorCounts | None:
-    normalize = normalizer(recording.language)
+    normalize = normalizer(*recording.languages)
     if recording.channels:
         said = {_channel_speaker(channel): text for channel, text in enumerate(recording.channels)}
     else:

@@ -8,6 +8,7 @@ import pytest
 
 from speech_pipeline.errors import InvalidManifest
 from speech_pipeline.evaluation.manifest import Recording, ReferenceWord, load_manifest
+from speech_pipeline.evaluation.references import Utterance
 from speech_pipeline.transcript import SpeakerTurn
 
 RTTM = "SPEAKER call 1 0.5 1.0 <NA> <NA> Ann <NA> <NA>\n"
@@ -51,6 +52,7 @@ def test_text_words_and_turns_of_reference_files(folder: Path) -> None:
         ("Hi.", "Bob"),
     ]
     assert recording.turns == (SpeakerTurn("Ann", 0.5, 1.5),)
+    assert recording.utterances == (Utterance("Ann", 0.5, 1.5, "Hello there."), Utterance("Bob", 1.5, 2.0, "Hi."))
     assert recording.num_speakers == 2
 
 
@@ -84,6 +86,11 @@ def test_languages(folder: Path, written: str | None, languages: tuple[str, ...]
     assert (recording.languages, recording.language) == (languages, language)
 
 
+def test_the_one_speaker_can_be_named(folder: Path) -> None:
+    assert load_one(folder, speaker=" Ann ").speaker == "Ann"
+    assert load_one(folder).speaker is None
+
+
 def test_channels_and_hotwords(folder: Path) -> None:
     recording = load_one(folder, channels=["Hello.", ""], hotwords=["Ann", "Bob"])
     assert recording.channels == ("Hello.", "")
@@ -108,6 +115,8 @@ def test_channels_and_hotwords(folder: Path) -> None:
         ({"file": "call.wav", "words": [{"word": "a", "end": "soon"}]}, "words.0.end: Input should be a valid number"),
         ({"file": "call.wav", "channels": ["Hello"]}, "channels: Tuple should have at least 2 items"),
         ({"file": "call.wav", "channels": ["a", "b"], "text": "a b"}, "must have either channels, or text"),
+        ({"file": "call.wav", "speaker": 1}, "speaker: Input should be a valid string"),
+        ({"file": "call.wav", "speaker": " "}, "speaker: String should have at least 1 character"),
         ({"file": "call.wav", "num_speakers": -1}, "num_speakers: Input should be greater than or equal to 0"),
         ({"file": "call.wav", "rttm": "none.rttm"}, "rttm is not there"),
         ({"file": "call.wav", "rttm": "../../none.rttm"}, "rttm must lie inside the folder"),

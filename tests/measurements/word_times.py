@@ -54,7 +54,7 @@ def _check(times: Sequence[tuple[float, float]], duration: float) -> None:
 
 def _start_errors(recording: Recording, text: str, heard: Sequence[Token]) -> tuple[float, ...]:
     """Errors of the words that both have, in seconds."""
-    normalize = normalizer(recording.language)
+    normalize = normalizer(*recording.languages)
     words = [Token(word.word, start=word.start) for word in recording.words]
     reference = tokenize(recording.text or "", normalize, words)
     hypothesis = tokenize(text, normalize, heard)
