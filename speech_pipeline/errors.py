@@ -73,6 +73,19 @@ class UnsupportedByModel(InvalidParameters):
     code = "unsupported_by_model"
 
 
+class UnknownVoice(InvalidParameters):
+    """The loaded voice has no voice of that name in that language."""
+
+    code = "unknown_voice"
+
+
+class TextTooLong(SpeechError):
+    """A text has more characters than are taken at once."""
+
+    code = "text_too_long"
+    http_status = 413
+
+
 class AssistantUnavailable(InvalidParameters):
     """Assisted decoding was asked for and no assistant is loaded."""
 
@@ -135,3 +148,9 @@ class DiarizationFailed(SpeechError):
     """Diarization failed for a reason that is not the caller's; recognition alone would have worked."""
 
     code = "diarization_failed"
+
+
+class SynthesisFailed(SpeechError):
+    """A voice failed for a reason that is not the caller's; the text is there all the same."""
+
+    code = "synthesis_failed"
