@@ -86,6 +86,19 @@ class TextTooLong(SpeechError):
     http_status = 413
 
 
+class InvalidText(SpeechError):
+    """A text to answer or to speak is missing, of a wrong type, or holds nothing that can be read or spoken."""
+
+    code = "invalid_text"
+    http_status = 422
+
+
+class ReplyUnavailable(InvalidParameters):
+    """An answer or a voice was asked for and no language model or no voice is loaded."""
+
+    code = "reply_unavailable"
+
+
 class AssistantUnavailable(InvalidParameters):
     """Assisted decoding was asked for and no assistant is loaded."""
 
@@ -148,6 +161,12 @@ class DiarizationFailed(SpeechError):
     """Diarization failed for a reason that is not the caller's; recognition alone would have worked."""
 
     code = "diarization_failed"
+
+
+class ReplyFailed(SpeechError):
+    """The language model failed or cannot be reached; the transcript is there all the same."""
+
+    code = "reply_failed"
 
 
 class SynthesisFailed(SpeechError):

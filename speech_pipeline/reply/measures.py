@@ -111,10 +111,8 @@ def _date(match: re.Match[str], language: str) -> str:
     except ValueError:
         return match[0]
     words = format_date(date, "long", locale=_locale(language))
-    ordinal = {"en": f"{date.day}th", "fr": "1er"}.get(language)
-    return (
-        re.sub(r"\b[0-9]{1,2}\b", ordinal, words, count=1) if ordinal and (language == "en" or date.day == 1) else words
-    )
+    suffix = "th" if language == "en" else "er" if language == "fr" and date.day == 1 else ""
+    return re.sub(rf"\b{date.day}\b", f"{date.day}{suffix}", words, count=1)
 
 
 def _time(match: re.Match[str], language: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import sentencex
 
-from speech_pipeline.punctuation import CLAUSE_ENDS, CLOSING, SENTENCE_ENDS, ends_clause
+from speech_pipeline.punctuation import CLAUSE_ENDS, CLOSING, SENTENCE_ENDS
 from speech_pipeline.reply.abbreviations import goes_on
 
 FIRST_CLAUSE_WIDTH = 40
@@ -28,8 +28,14 @@ Widths are in columns: a character of a script without spaces counts as two, as 
 _WITHOUT_SPACES = frozenset("。！？｡，、；：､")
 """Marks that need no space after them."""
 
-_AMBIGUOUS_QUOTES = "\"'”’"
-"""Marks that close a quotation where they follow a character, and open one where they follow a space."""
+_EMPHASIS = "*_`~"
+"""Marks of Markdown that may follow the end of a sentence."""
+
+_CLOSING = CLOSING + _EMPHASIS
+_AMBIGUOUS = "\"'”’" + _EMPHASIS
+"""Marks that close something where they follow a character, and open something where they follow a space."""
+
+_WITHOUT_EMPHASIS = str.maketrans("", "", _EMPHASIS)
 
 _SPACES = " \u00a0\u202f"
 
@@ -94,7 +100,7 @@ class SentenceSplitter:
 
     def _ends_here(self, text: str, spaced: bool, following: str) -> bool:
         """Whether a sentence ends between ``text``, less its white space, and the character that follows."""
-        body = text.rstrip(CLOSING + _SPACES)  # French has a space before the closing quotation mark
+        body = text.rstrip(_CLOSING + _SPACES)  # French has a space before the closing quotation mark
         if body[-1:] not in SENTENCE_ENDS or following in SENTENCE_ENDS:
             return False
         if not _may_follow(body[-1], spaced, following) or _closes(spaced, following):
@@ -109,7 +115,8 @@ class SentenceSplitter:
             return False
         # A quotation mark that nothing follows yet would be taken for a closing one.
         next_sentence = following if following.isalnum() else "A"
-        sentences: Iterable[str] = sentencex.segment(self._language, text + (" " if spaced else "") + next_sentence)
+        plain = text.translate(_WITHOUT_EMPHASIS)
+        sentences: Iterable[str] = sentencex.segment(self._language, plain + (" " if spaced else "") + next_sentence)
         return list(sentences)[-1].strip() == next_sentence
 
 
@@ -131,19 +138,19 @@ def _may_follow(mark: str, spaced: bool, following: str) -> bool:
 
 def _closes(spaced: bool, following: str) -> bool:
     """Whether the character still belongs to what is before it."""
-    return following in CLOSING and not (spaced and following in _AMBIGUOUS_QUOTES)
+    return following in _CLOSING and not (spaced and following in _AMBIGUOUS)
 
 
 def _clause_ends_here(text: str, spaced: bool, following: str) -> bool:
-    mark = text.rstrip(CLOSING)[-1:]
-    if not ends_clause(text) or following in CLAUSE_ENDS or following in SENTENCE_ENDS or _closes(spaced, following):
+    mark = text.rstrip(_CLOSING)[-1:]
+    if mark not in CLAUSE_ENDS or following in CLAUSE_ENDS or following in SENTENCE_ENDS or _closes(spaced, following):
         return False
     return (spaced or mark in _WITHOUT_SPACES) and not _is_inside_a_pair(text)
 
 
 def _is_inside_a_pair(text: str) -> bool:
     """Whether a bracket or a quotation is open at the end of the text."""
-    return text.count('"') % 2 == 1 or any(text.count(first) > text.count(last) for first, last in _PAIRS)
+    return text.count('"') % 2 == 1 or any(text.count(pair[0]) > text.count(pair[1]) for pair in _PAIRS)
 
 
 def _forced_cut(pending: str, following: str) -> int:

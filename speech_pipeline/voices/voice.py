@@ -7,11 +7,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-MIN_SPEED, MAX_SPEED = 0.5, 2.0
-"""Bounds of ``speed``; within them every engine stays intelligible."""
-
-MAX_TEXT_CHARACTERS = 20_000
-"""The longest text of one call, about 25 minutes of speech."""
+from speech_pipeline.voices.limits import MAX_SPEED as MAX_SPEED
+from speech_pipeline.voices.limits import MAX_TEXT_CHARACTERS as MAX_TEXT_CHARACTERS
+from speech_pipeline.voices.limits import MIN_SPEED as MIN_SPEED
 
 SENTENCE_PAUSE_S = 0.3
 """Silence between two sentences, in seconds; a voice leaves none at the ends of what it returns."""

@@ -21,6 +21,7 @@ SENTENCES = [
     ("en", ["It was 3 p.m. when we left. ", "See No. 5 there."]),
     ("en", ["See www.example.com. ", "Version 2.0.1 is out."]),
     ("en", ["The iPhone costs 1,000 dollars. ", "That is all."]),
+    ("en", ["**Stop.** ", "*Go!* ", "`x` is **bold. ", "So** it is."]),
     ("en", ["1. Preheat the oven. ", "2. Wait."]),
     ("en", ["Buy these:\n", "- milk\n", "- bread\n\n", "Done"]),
     ("fr", ["M. Dupont habite av. Foch. ", "Il dort."]),
