@@ -359,6 +359,11 @@ def test_settings_are_read_from_variables_of_their_names(environment: pytest.Mon
         "ASR_MODEL": "openai/whisper-small",
         "ASSISTANT_MODEL": "starter",
         "DIARIZATION_MODEL": "/models/diarization",
+        "LM_MODEL": "some/chat",
+        "LM_BASE_URL": "https://example.com/v1",
+        "LM_API_KEY": "key_secret",
+        "TTS_MODEL": "en=starter",
+        "TTS_FALLBACK": "espeak",
         "HF_TOKEN": "hf_secret",
         "DEVICE": "cuda:1",
         "DTYPE": "float16",
@@ -374,10 +379,16 @@ def test_settings_are_read_from_variables_of_their_names(environment: pytest.Mon
     settings = ModelSettings.from_environment()
     assert settings.hf_token is not None
     assert settings.hf_token.get_secret_value() == "hf_secret"
-    assert settings.model_dump(exclude={"hf_token"}) == {
+    assert settings.lm_api_key is not None
+    assert settings.lm_api_key.get_secret_value() == "key_secret"
+    assert settings.model_dump(exclude={"hf_token", "lm_api_key"}) == {
         "asr_model": "openai/whisper-small",
         "assistant_model": "starter",
         "diarization_model": "/models/diarization",
+        "lm_model": "some/chat",
+        "lm_base_url": "https://example.com/v1",
+        "tts_model": "en=starter",
+        "tts_fallback": "espeak",
         "device": "cuda:1",
         "dtype": "float16",
         "lean_decoding": False,

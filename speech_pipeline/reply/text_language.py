@@ -11,6 +11,9 @@ DEFAULT_LANGUAGE = "en"
 MIN_PROBABILITY = 0.5
 """Below this probability the text tells nothing; greetings of one word do that."""
 
+_LETTERS_PER_CHARACTER = 3
+"""What one East Asian character weighs beside letters of names such as iPhone."""
+
 
 class TextLanguageDetector:
     """Tells which of a few languages a text is in."""
@@ -45,7 +48,8 @@ def _by_script(text: str) -> str | None:
         sum(script in names for script in scripts)
         for names in (("CJK",), ("HIRAGANA", "KATAKANA", "HALFWIDTH"), ("HANGUL",))
     )
-    if 2 * (han + kana + hangul) < len(scripts) or not scripts:
+    east_asian = han + kana + hangul
+    if _LETTERS_PER_CHARACTER * east_asian <= len(scripts) - east_asian:
         return None
     if hangul > han + kana:
         return "ko"

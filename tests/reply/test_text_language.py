@@ -7,7 +7,16 @@ from speech_pipeline.reply.text_language import TextLanguageDetector
 SIX = ("en", "fr", "es", "zh", "ja", "ko")
 
 TEXTS = {
-    "en": ["What time is it?", "Tell me a joke", "How far is the moon?", "Hello", "OK", "42", "👍"],
+    "en": [
+        "What time is it?",
+        "Tell me a joke",
+        "How far is the moon?",
+        "What does 你好 mean?",
+        "Hello",
+        "OK",
+        "42",
+        "👍",
+    ],
     "fr": ["Quelle heure est-il ?", "Raconte-moi une blague", "Bonjour", "Où est Paris ?"],
     "es": ["¿Qué hora es?", "Cuéntame un chiste", "Gracias", "Buenos días"],
     "zh": ["现在几点？", "你好", "iPhone 多少钱？"],

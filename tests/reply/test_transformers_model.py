@@ -243,10 +243,10 @@ class TestLoading:
         assert "/nowhere" not in str(raised.value)
 
     def test_a_model_of_another_kind(self, starter_dir: Path, tmp_path: Path) -> None:
-        with pytest.raises(ModelUnavailable, match="language model"):
+        with pytest.raises(ModelUnavailable, match="LM_MODEL could not be loaded"):
             load_language_model(str(starter_dir / "diarization"), token=None, device=CPU, dtype="auto")
         (tmp_path / "config.json").write_text("{broken")
-        with pytest.raises(ModelUnavailable, match="language model"):
+        with pytest.raises(ModelUnavailable, match="LM_MODEL could not be loaded"):
             load_language_model(str(tmp_path), token=None, device=CPU, dtype="auto")
 
     @pytest.mark.parametrize(("url", "model"), [("ftp://x", "m"), ("localhost:8000", "m"), ("http://x/v1", None)])
