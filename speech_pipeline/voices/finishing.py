@@ -5,8 +5,8 @@ import soxr
 from numpy.typing import NDArray
 from pyloudnorm import Meter
 
-LOUDNESS_LUFS = -20.0
-"""Loudness of all speech (ITU-R BS.1770)."""
+LOUDNESS_LUFS = -23.0
+"""Loudness of all speech (ITU-R BS.1770), that of EBU R 128; at a higher one some voices would have to be clipped."""
 
 PEAK_DBTP = -1.0
 """The highest true peak, between the samples too, in dB relative to full scale."""
