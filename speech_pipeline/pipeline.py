@@ -1,6 +1,7 @@
 """The stages in order: audio, voice activity, recognition, diarization, attribution, format."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,11 +14,12 @@ from speech_pipeline.audio.voice_activity import VoiceActivity, VoiceActivityDet
 from speech_pipeline.diarization import Diarizer
 from speech_pipeline.errors import DiarizationUnavailable, RecognitionFailed, SpeechError
 from speech_pipeline.formats import format_transcript
+from speech_pipeline.overlap import started
 from speech_pipeline.progress import Progress, no_progress
 from speech_pipeline.recognition.whisper import Recognition, WhisperRecognizer
 from speech_pipeline.recognition.windows import Window, cut_windows
 from speech_pipeline.stopwatch import Stopwatch
-from speech_pipeline.transcript import Segment, SpeakerTurn, Transcript
+from speech_pipeline.transcript import Diarization, Segment, SpeakerTurn, Transcript
 
 
 @dataclass(slots=True)
@@ -43,6 +45,7 @@ class SpeechPipeline:
         *,
         max_audio_bytes: int,
         max_audio_duration_s: float,
+        overlap_stages: bool = False,
     ) -> None:
         """Put stages together.
 
@@ -52,12 +55,14 @@ class SpeechPipeline:
             diarizer: finds speaker turns; None when no diarization model is loaded.
             max_audio_bytes: largest encoded recording, in bytes.
             max_audio_duration_s: longest recording, in seconds.
+            overlap_stages: speaker turns are found while words are.
         """
         self._recognizer = recognizer
         self._voice_activity = voice_activity
         self._diarizer = diarizer
         self._max_audio_bytes = max_audio_bytes
         self._max_audio_duration_s = max_audio_duration_s
+        self._overlap_stages = overlap_stages
 
     def transcribe(self, inputs: object, config: InferenceConfig, progress: Progress = no_progress) -> Transcript:
         """Transcribe one recording.
@@ -82,19 +87,19 @@ class SpeechPipeline:
                     max_duration_s=self._max_audio_duration_s,
                 )
             warnings = list(audio.warnings)
-            with stopwatch.stage("voice_activity"):
-                tracks = self._tracks(audio, config, warnings)
-            with stopwatch.stage("recognition"):
-                segments = self._recognize(tracks, config, progress, warnings, stopwatch)
-            speaker_segments: tuple[Segment, ...] = ()
-            turns: tuple[SpeakerTurn, ...] = ()
-            if config.channels == "separate":
-                speaker_segments, turns = _by_channel(segments, tracks)
-            elif self._diarizer is not None and config.diarize is not False:
-                with stopwatch.stage("diarization"):
-                    speaker_segments, turns = self._diarize(audio, segments, config, progress, warnings)
-            elif config.num_speakers or config.min_speakers or config.max_speakers:
-                warnings.append("The number of speakers had no effect: no diarization model is loaded.")
+            with self._diarization(audio, config, progress, stopwatch) as diarization:
+                with stopwatch.stage("voice_activity"):
+                    tracks = self._tracks(audio, config, warnings)
+                with stopwatch.stage("recognition"):
+                    segments = self._recognize(tracks, config, progress, warnings, stopwatch)
+                speaker_segments: tuple[Segment, ...] = ()
+                turns: tuple[SpeakerTurn, ...] = ()
+                if config.channels == "separate":
+                    speaker_segments, turns = _by_channel(segments, tracks)
+                elif diarization is not None:
+                    speaker_segments, turns = _by_speaker(segments, diarization(), warnings)
+                elif config.num_speakers or config.min_speakers or config.max_speakers:
+                    warnings.append("The number of speakers had no effect: no diarization model is loaded.")
             transcript = Transcript(
                 segments=_presented(segments, config),
                 speaker_segments=_presented(speaker_segments, config),
@@ -162,25 +167,37 @@ class SpeechPipeline:
         segments = [segment for recognition in recognitions for segment in recognition.segments]
         return tuple(sorted(segments, key=lambda segment: segment.start))
 
-    def _diarize(
-        self,
-        audio: Audio,
-        segments: tuple[Segment, ...],
-        config: InferenceConfig,
-        progress: Progress,
-        warnings: list[str],
-    ) -> tuple[tuple[Segment, ...], tuple[SpeakerTurn, ...]]:
-        assert self._diarizer is not None
-        diarization = self._diarizer.diarize(
-            audio.samples,
-            num_speakers=config.num_speakers,
-            min_speakers=config.min_speakers,
-            max_speakers=config.max_speakers,
-            progress=progress,
-        )
-        warnings += diarization.warnings
-        attributed, numbered = number_speakers(assign_speakers(segments, diarization), diarization)
-        return attributed, numbered.turns
+    @contextmanager
+    def _diarization(
+        self, audio: Audio, config: InferenceConfig, progress: Progress, stopwatch: Stopwatch
+    ) -> Iterator[Callable[[], Diarization] | None]:
+        """What finds the speaker turns, perhaps at work already; None where they are not asked for."""
+        diarizer = self._diarizer
+        if diarizer is None or config.diarize is False or config.channels == "separate":
+            yield None
+            return
+
+        def diarize(progress: Progress) -> Diarization:
+            with stopwatch.stage("diarization"):
+                return diarizer.diarize(
+                    audio.samples,
+                    num_speakers=config.num_speakers,
+                    min_speakers=config.min_speakers,
+                    max_speakers=config.max_speakers,
+                    progress=progress,
+                )
+
+        with started(diarize, progress, now=self._overlap_stages) as result:
+            yield result
+
+
+def _by_speaker(
+    segments: tuple[Segment, ...], diarization: Diarization, warnings: list[str]
+) -> tuple[tuple[Segment, ...], tuple[SpeakerTurn, ...]]:
+    """Segments with their speakers, and the turns."""
+    warnings += diarization.warnings
+    attributed, numbered = number_speakers(assign_speakers(segments, diarization), diarization)
+    return attributed, numbered.turns
 
 
 def _by_channel(

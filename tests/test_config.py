@@ -324,6 +324,7 @@ def test_settings_are_read_from_variables_of_their_names(environment: pytest.Mon
         "DTYPE": "float16",
         "LEAN_DECODING": "false",
         "FAST_DIARIZATION": "no",
+        "OVERLAP_STAGES": "yes",
         "MAX_AUDIO_BYTES": "1000",
         "MAX_AUDIO_DURATION_S": "60.5",
         "STARTER_DIR": "/models/starter",
@@ -341,6 +342,7 @@ def test_settings_are_read_from_variables_of_their_names(environment: pytest.Mon
         "dtype": "float16",
         "lean_decoding": False,
         "fast_diarization": False,
+        "overlap_stages": True,
         "max_audio_bytes": 1_000,
         "max_audio_duration_s": 60.5,
         "starter_dir": Path("/models/starter"),
@@ -376,6 +378,7 @@ def test_white_space_around_values_is_left_out(environment: pytest.MonkeyPatch) 
     ("name", "value", "right"),
     [
         ("DTYPE", "int8", "'auto', 'float32', 'float16' or 'bfloat16'"),
+        ("OVERLAP_STAGES", "sometimes", "true, false or 'auto'"),
         ("MAX_AUDIO_BYTES", "10MB", "integer"),
         ("MAX_AUDIO_BYTES", "0", "greater than 0"),
         ("MAX_AUDIO_BYTES", "-5", "greater than 0"),
