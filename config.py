@@ -51,7 +51,7 @@ class ModelSettings(BaseSettings):
     lean_decoding: bool = Field(default=True, description="greedy text by a loop of our own, not by transformers")
     fast_diarization: bool = Field(default=True, description="shared work between windows; false: as pyannote does it")
     overlap_stages: Annotated[bool | Literal["auto"], BeforeValidator(lambda v: _switch(v))] = Field(
-        default="auto", description="find speakers while words are recognised; auto: on a GPU or from 4 cores on"
+        default="auto", description="find speakers while words are recognised; auto: on a GPU"
     )
     max_audio_bytes: int = Field(default=512 * 1024**2, gt=0, description="largest encoded recording, in bytes")
     max_audio_duration_s: float = Field(

@@ -26,9 +26,6 @@ ASSISTANT_FOLDER = "assistant"
 DIARIZATION_FOLDER = "diarization"
 """Folders of a repository with weights of its own, whose top level holds the Whisper model."""
 
-CORES_FOR_TWO_STAGES = 4
-"""From so many cores on, two stages work at once. On two cores each keeps both busy, and nothing is gained."""
-
 
 @dataclass(frozen=True, slots=True)
 class Sources:
@@ -81,7 +78,8 @@ def load_pipeline(
         diarizer,
         max_audio_bytes=settings.max_audio_bytes,
         max_audio_duration_s=settings.max_audio_duration_s,
-        overlap_stages=_has_room(device) if settings.overlap_stages == "auto" else settings.overlap_stages,
+        # On a CPU either stage keeps all cores busy.
+        overlap_stages=device.type == "cuda" if settings.overlap_stages == "auto" else settings.overlap_stages,
     )
 
 
@@ -126,11 +124,6 @@ def resolve_device(name: str) -> torch.device:
     if device.type == "mps" and not torch.backends.mps.is_available():
         raise InvalidSettings("DEVICE is mps, which this machine does not have.")
     return device
-
-
-def _has_room(device: torch.device) -> bool:
-    """Whether two stages at once may be done sooner than one after the other."""
-    return device.type == "cuda" or (device.type == "cpu" and torch.get_num_threads() >= CORES_FOR_TWO_STAGES)
 
 
 def _mounted_whisper(folder: Path | None) -> str | None:
