@@ -49,6 +49,7 @@ class ModelSettings(BaseSettings):
         description="precision of Whisper; auto picks what the machine is fastest in, on a CPU a mixture with int8",
     )
     lean_decoding: bool = Field(default=True, description="greedy text by a loop of our own, not by transformers")
+    cuda_graphs: bool = Field(default=False, description="that loop's steps as CUDA graphs, made at start")
     fast_diarization: bool = Field(default=True, description="shared work between windows; false: as pyannote does it")
     overlap_stages: Annotated[bool | Literal["auto"], BeforeValidator(lambda v: _switch(v))] = Field(
         default="auto", description="find speakers while words are recognised; auto: on a GPU"

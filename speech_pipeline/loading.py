@@ -65,6 +65,7 @@ def load_pipeline(
         device=device,
         precision=precision,
         lean_loop=settings.lean_decoding,
+        cuda_graphs=settings.cuda_graphs,
     )
     progress("loading", 0.6)
     diarizer = None
