@@ -49,9 +49,7 @@ def main(data: str, model: str = "starter", device: str = "cuda") -> None:
         sys.exit("There is no GPU here that torch can use.")
     speech = long_speech(Path(data), LENGTH_S, "en", 0)
     expected = transcribe(load(model, "cpu", "float32"), speech, 8)[0].split()
-    print(
-        "| format | CUDA graphs | batch size | RTFx | WER | words unlike those of the CPU in float32 | peak GPU memory, MB |"
-    )
+    print("| format | CUDA graphs | batch size | RTFx | WER | words unlike the CPU in float32 | peak GPU memory, MB |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
     for dtype, graphs in product(get_args(Dtype), (False, True)):
         pipeline = load(model, device, dtype, cuda_graphs=graphs)
