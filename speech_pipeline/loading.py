@@ -34,6 +34,7 @@ class Sources:
     asr: str
     assistant: str | None
     diarization: str | None
+    chat: str | None = None
 
 
 def load_pipeline(
@@ -71,11 +72,18 @@ def load_pipeline(
     if sources.diarization is not None:
         diarizer = load_diarizer(sources.diarization, token=token, device=device, fast=settings.fast_diarization)
     voice_activity = VoiceActivityDetector()
+    progress("loading", 0.7)
+    reply_stage = None
+    if settings.lm_model or settings.lm_base_url or settings.tts_model:
+        from speech_pipeline.reply.loading import load_reply_stage  # a deployment without it does without its libraries
+
+        reply_stage = load_reply_stage(settings, sources.chat, token=token, device=device)
     progress("loading", 1.0)
     return SpeechPipeline(
         recognizer,
         voice_activity,
         diarizer,
+        reply_stage,
         max_audio_bytes=settings.max_audio_bytes,
         max_audio_duration_s=settings.max_audio_duration_s,
     )
@@ -90,6 +98,7 @@ def resolve_sources(
         "asr": settings.asr_model or _mounted_whisper(repository) or DEFAULT_ASR_MODEL,
         "assistant": settings.assistant_model or _mounted_whisper(repository and repository / ASSISTANT_FOLDER),
         "diarization": settings.diarization_model or _mounted_diarization(repository),
+        "chat": settings.lm_model if settings.lm_base_url is None else None,
     }
     wanted = {starter.ROLES[role] for role, model in named.items() if model and model.strip().lower() == STARTER}
     if wanted:
@@ -100,7 +109,12 @@ def resolve_sources(
         else model
         for role, model in named.items()
     }
-    return Sources(asr=str(paths["asr"]), assistant=paths["assistant"], diarization=paths["diarization"])
+    return Sources(
+        asr=str(paths["asr"]),
+        assistant=paths["assistant"],
+        diarization=paths["diarization"],
+        chat=paths["chat"],
+    )
 
 
 def resolve_device(name: str) -> torch.device:

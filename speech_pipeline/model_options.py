@@ -44,12 +44,13 @@ def model_options(command: Command) -> Command:
     return command
 
 
-def chosen_settings(options: dict[str, Any], *, diarize: bool) -> ModelSettings:
+def chosen_settings(options: dict[str, Any], *, diarize: bool, reply: bool = False) -> ModelSettings:
     """The settings of the environment with the options put in their place.
 
     Args:
         options: values of :func:`model_options`, None where not given.
         diarize: whether the starter diarization model comes with the starter Whisper model, where none is set.
+        reply: whether the starter models for replies do; without it no models for replies are loaded.
 
     Raises:
         InvalidSettings: a variable has a value of the wrong kind.
@@ -58,6 +59,11 @@ def chosen_settings(options: dict[str, Any], *, diarize: bool) -> ModelSettings:
     settings = ModelSettings.from_environment().model_copy(update=given)
     if diarize and given.get("asr_model") == STARTER and not settings.diarization_model:
         settings = settings.model_copy(update={"diarization_model": STARTER})
+    if not reply:
+        return settings.model_copy(update={"lm_model": None, "lm_base_url": None, "tts_model": None})
+    if given.get("asr_model") == STARTER:
+        unset = {name: STARTER for name in ("lm_model", "tts_model") if getattr(settings, name) is None}
+        settings = settings.model_copy(update=unset)
     return settings
 
 

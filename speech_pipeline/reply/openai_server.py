@@ -1,0 +1,81 @@
+"""Chat models behind an OpenAI-compatible server: OpenAI itself, vLLM, TGI, llama.cpp, Ollama and others."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import openai
+
+from speech_pipeline.errors import ReplyFailed, TextTooLong
+from speech_pipeline.reply.answer_filter import AnswerFilter
+from speech_pipeline.reply.language_model import Message, Written
+
+TIMEOUT_S = 60.0
+"""How long the server may be silent, in seconds."""
+
+
+class OpenAIServer:
+    """A :class:`.language_model.LanguageModel` at a URL, through its route ``/chat/completions``."""
+
+    def __init__(self, base_url: str, model: str, api_key: str | None = None, *, timeout_s: float = TIMEOUT_S) -> None:
+        """Remember where the server is; nothing is connected to yet.
+
+        Args:
+            base_url: URL up to and with ``/v1``.
+            model: name of the model there.
+            api_key: sent as bearer token.
+            timeout_s: how long the server may be silent, in seconds.
+        """
+        # The client refuses to work without a key, and would otherwise look for one in the environment.
+        self._client = openai.OpenAI(base_url=base_url, api_key=api_key or "none", timeout=timeout_s, max_retries=1)
+        self._model = model
+
+    def write(
+        self,
+        messages: Sequence[Message],
+        emit: Callable[[str], None],
+        *,
+        max_tokens: int,
+        temperature: float,
+        seed: int | None,
+    ) -> Written:
+        """See :class:`.language_model.LanguageModel`; which messages fit is the server's affair."""
+        answer = AnswerFilter()
+        request: dict[str, Any] = {
+            "model": self._model,
+            "messages": [{"role": message.role, "content": message.content} for message in messages],
+            "max_tokens": max_tokens,
+            "temperature": temperature,
+            **({} if seed is None else {"seed": seed}),
+        }
+        finish_reason = None
+        try:
+            with self._client.chat.completions.create(**request, stream=True) as chunks:
+                for chunk in chunks:
+                    for choice in chunk.choices[:1]:
+                        finish_reason = choice.finish_reason or finish_reason
+                        emit(answer.feed(choice.delta.content or ""))
+        except openai.OpenAIError as error:
+            raise _explained(error) from error
+        emit(answer.finish())
+        if finish_reason is None:
+            raise ReplyFailed("The language model's server broke off in the middle of the answer.")
+        return Written(complete=finish_reason != "length")
+
+
+def _explained(error: openai.OpenAIError) -> ReplyFailed | TextTooLong:
+    """What went wrong, without the server's own words, which may quote the conversation or the key."""
+    if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
+        return ReplyFailed("The language model's server refused the key; check LM_API_KEY.")
+    if isinstance(error, openai.NotFoundError):
+        return ReplyFailed("The language model's server knows no such model or route; check LM_MODEL and LM_BASE_URL.")
+    if isinstance(error, openai.RateLimitError):
+        return ReplyFailed("The language model's server is busy; try again later.")
+    if isinstance(error, openai.BadRequestError):
+        if error.code == "context_length_exceeded":
+            return TextTooLong("The conversation is too long for the language model; send less of its history.")
+        return ReplyFailed("The language model's server refused the request.")
+    if isinstance(error, openai.APITimeoutError):
+        return ReplyFailed("The language model's server did not answer in time.")
+    if isinstance(error, openai.APIConnectionError):
+        return ReplyFailed("The language model's server cannot be reached; check LM_BASE_URL.")
+    return ReplyFailed("The language model's server failed.")
