@@ -53,7 +53,7 @@ clean:
 	.venv/bin/python $(PIP_INSTALL) -r requirements/voices.txt
 	@touch $@
 
-.venv/dev.installed: requirements/dev.txt requirements/tools.txt requirements/evaluation.txt .venv/demo.installed
+.venv/dev.installed: requirements/dev.txt requirements/tools.txt requirements/evaluation.txt requirements/voices.txt .venv/demo.installed
 	@echo "Installing what the tests need ..."
 	.venv/bin/python $(PIP_INSTALL) -r requirements/dev.txt
 	@touch $@
@@ -63,7 +63,7 @@ clean:
 	.venv/bin/python $(PIP_INSTALL) -r requirements/bench.txt
 	@touch $@
 
-.venv-newest/newest.installed: requirements/newest.txt requirements/cli.txt requirements/tools.txt requirements/evaluation.txt | .venv-newest/bin/python
+.venv-newest/newest.installed: requirements/newest.txt requirements/cli.txt requirements/tools.txt requirements/evaluation.txt requirements/voices.txt | .venv-newest/bin/python
 	@echo "Installing the newest versions (several gigabytes the first time) ..."
 	.venv-newest/bin/python $(PIP_INSTALL) -r requirements/newest.txt
 	@touch $@

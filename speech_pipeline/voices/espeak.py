@@ -23,7 +23,7 @@ SAMPLING_RATE = 22_050
 _ESPEAK_LANGUAGES = {"en": "en-us", "no": "nb", "zh": "cmn"}
 """What eSpeak calls the languages it has under another code than Whisper."""
 
-_DEFAULT_VARIANTS = {"ko": "m7", "zh": "Annie"}
+_DEFAULT_VARIANTS = {"fr": "m3", "ko": "m7", "zh": "Annie"}
 """The variant whose speech Whisper takes for the right language most surely and transcribes with the fewest errors."""
 
 _VARIANTS = ("m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8", "f1", "f2", "f3", "f4", "f5")
