@@ -13,33 +13,27 @@ import requests
 import soundfile
 from huggingface_hub import InferenceClient
 
-from config import ModelSettings
 from speech_pipeline import starter
 from speech_pipeline.errors import SpeechError
 from speech_pipeline.reply.demo import recovered_words
-from tests.host.conftest import REPOSITORY
+from tests.host.conftest import starter_handler
 from tests.host.server import serve
-from tests.host.toolkit_app import Handler, create_app_for, hosted_handler
+from tests.host.toolkit_app import Handler, create_app_for
 
 TIMEOUT_S = 120
 QUESTION = "What is the capital of France?"
 
 
 @pytest.fixture(scope="module")
-def handler(starter_dir: Path) -> Iterator[Handler]:
+def handler(starter_dir: Path, endpoint_handler: Handler) -> Iterator[Handler]:
+    """A handler that answers as well; the one without replies is set up first, since it is closed last."""
     pytest.importorskip("hibari")
     try:
         starter.install(starter_dir, kinds=("chat",))
     except SpeechError as error:
         pytest.skip(f"the starter chat model cannot be installed: {error}")
-    with pytest.MonkeyPatch.context() as environment:
-        for name in ModelSettings.model_fields:
-            environment.delenv(name.upper(), raising=False)
-        for name in ("ASR_MODEL", "DIARIZATION_MODEL", "LM_MODEL", "TTS_MODEL"):
-            environment.setenv(name, "starter")
-        environment.setenv("STARTER_DIR", str(starter_dir))
-        with hosted_handler(REPOSITORY) as handler:
-            yield handler
+    with starter_handler(starter_dir, "ASR_MODEL", "DIARIZATION_MODEL", "LM_MODEL", "TTS_MODEL") as handler:
+        yield handler
 
 
 @pytest.fixture(scope="module")
