@@ -23,6 +23,9 @@ from speech_pipeline.reply.options import ReplyOptions
 STARTER = "starter"
 """Model name that stands for the starter model of its kind."""
 
+NO_MODEL = "none"
+"""Model name that stands for no model, also where one is mounted with the repository or there is a default."""
+
 MAX_WINDOW_S = 30.0
 """The longest window Whisper takes in, in seconds."""
 
@@ -30,8 +33,8 @@ MAX_WINDOW_S = 30.0
 class ModelSettings(BaseSettings):
     """What is loaded, read from environment variables of the same names in capitals.
 
-    A blank variable counts as unset. A model is a hub id, a folder, or ``starter``. A model left unset is taken
-    from the folder the handler is loaded from, where that holds one, and else from the defaults in
+    A blank variable counts as unset. A model is a hub id, a folder, ``starter`` or ``none``. A model left unset is
+    taken from the folder the handler is loaded from, where that holds one, and else from the defaults in
     ``speech_pipeline.loading``.
     """
 

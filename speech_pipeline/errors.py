@@ -93,6 +93,12 @@ class InvalidText(SpeechError):
     http_status = 422
 
 
+class RecognitionUnavailable(InvalidParameters):
+    """A recording was sent to a deployment that only answers or speaks texts."""
+
+    code = "recognition_unavailable"
+
+
 class ReplyUnavailable(InvalidParameters):
     """An answer or a voice was asked for and no language model or no voice is loaded."""
 

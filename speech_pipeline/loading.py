@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from config import STARTER, ModelSettings
+from config import NO_MODEL, STARTER, ModelSettings
 from speech_pipeline import starter
 from speech_pipeline.audio.voice_activity import VoiceActivityDetector
 from speech_pipeline.diarization_loading import load_diarizer
@@ -31,7 +31,7 @@ DIARIZATION_FOLDER = "diarization"
 class Sources:
     """Where each model is loaded from: a hub id or a folder, None for no such model."""
 
-    asr: str
+    asr: str | None
     assistant: str | None
     diarization: str | None
     chat: str | None = None
@@ -56,17 +56,19 @@ def load_pipeline(
     sources = resolve_sources(settings, repository, progress)
     token = settings.hf_token.get_secret_value() if settings.hf_token else None
     progress("loading", 0.0)
-    precision = resolve_precision(settings.dtype, device)
-    # It may have been measured, and decides speed and, by a little, the text.
-    logger.info("The recogniser runs on %s in %s.", device, precision)
-    recognizer = load_recognizer(
-        sources.asr,
-        sources.assistant,
-        token=token,
-        device=device,
-        precision=precision,
-        lean_loop=settings.lean_decoding,
-    )
+    recognizer = None
+    if sources.asr is not None:
+        precision = resolve_precision(settings.dtype, device)
+        # It may have been measured, and decides speed and, by a little, the text.
+        logger.info("The recogniser runs on %s in %s.", device, precision)
+        recognizer = load_recognizer(
+            sources.asr,
+            sources.assistant,
+            token=token,
+            device=device,
+            precision=precision,
+            lean_loop=settings.lean_decoding,
+        )
     progress("loading", 0.6)
     diarizer = None
     if sources.diarization is not None:
@@ -100,17 +102,18 @@ def resolve_sources(
         "diarization": settings.diarization_model or _mounted_diarization(repository),
         "chat": settings.lm_model if settings.lm_base_url is None else None,
     }
-    wanted = {starter.ROLES[role] for role, model in named.items() if model and model.strip().lower() == STARTER}
+    named = {role: None if model and model.lower() == NO_MODEL else model for role, model in named.items()}
+    wanted = {starter.ROLES[role] for role, model in named.items() if model and model.lower() == STARTER}
     if wanted:
         starter.install(settings.starter_dir, kinds=sorted(wanted), progress=progress)
     paths = {
         role: str(starter.path_of(settings.starter_dir, starter.ROLES[role]))
-        if model and model.strip().lower() == STARTER
+        if model and model.lower() == STARTER
         else model
         for role, model in named.items()
     }
     return Sources(
-        asr=str(paths["asr"]),
+        asr=paths["asr"],
         assistant=paths["assistant"],
         diarization=paths["diarization"],
         chat=paths["chat"],

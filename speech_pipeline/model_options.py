@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
-from config import STARTER, ModelSettings
+from config import NO_MODEL, STARTER, ModelSettings
 from speech_pipeline.console import progress_bar
 from speech_pipeline.errors import ModelUnavailable
 from speech_pipeline.progress import Progress
@@ -77,7 +77,7 @@ def load(loader: Loader, settings: ModelSettings) -> "SpeechPipeline":
         with progress_bar("Models") as progress:
             return loader(settings, progress)
     except ModelUnavailable as error:
-        if settings.asr_model == STARTER:
+        if settings.asr_model in (STARTER, NO_MODEL) and settings.lm_model in (STARTER, None):
             raise
         hint = f"Where the Hub cannot be reached, --model {STARTER} takes models that need neither it nor a token."
         raise ModelUnavailable(f"{error.message} {hint}") from error

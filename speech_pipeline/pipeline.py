@@ -15,11 +15,13 @@ from speech_pipeline.errors import (
     ConflictingParameters,
     DiarizationUnavailable,
     RecognitionFailed,
+    RecognitionUnavailable,
     ReplyFailed,
     ReplyUnavailable,
     SpeechError,
 )
 from speech_pipeline.formats import format_transcript
+from speech_pipeline.languages import most_spoken
 from speech_pipeline.progress import Progress, no_progress
 from speech_pipeline.recognition.whisper import Recognition, WhisperRecognizer
 from speech_pipeline.recognition.windows import Window, cut_windows
@@ -42,7 +44,7 @@ class SpeechPipeline:
 
     def __init__(
         self,
-        recognizer: WhisperRecognizer,
+        recognizer: WhisperRecognizer | None,
         voice_activity: VoiceActivityDetector,
         diarizer: Diarizer | None = None,
         reply_stage: "ReplyStage | None" = None,
@@ -53,7 +55,7 @@ class SpeechPipeline:
         """Put stages together.
 
         Args:
-            recognizer: windows to words.
+            recognizer: windows to words; None where only texts are answered or spoken.
             voice_activity: finds speech.
             diarizer: finds speaker turns; None when no diarization model is loaded.
             reply_stage: answers and speaks; None when no model for that is loaded.
@@ -126,7 +128,7 @@ class SpeechPipeline:
                 segments=_presented(segments, config),
                 speaker_segments=_presented(speaker_segments, config),
                 turns=turns,
-                language=_language(segments) or config.language,
+                language=most_spoken(segments) or config.language,
                 duration=audio.duration,
             )
             with stopwatch.stage("formatting"):
@@ -164,9 +166,17 @@ class SpeechPipeline:
             failure = ReplyFailed("The reply failed for a reason that is not in the request.")
         return Reply(language=transcript.language, complete=False, warnings=(str(failure),))
 
+    def _recognition(self) -> WhisperRecognizer:
+        if self._recognizer is None:
+            raise RecognitionUnavailable(
+                "Recordings need a Whisper model and none is loaded; set ASR_MODEL at deployment, or send text."
+            )
+        return self._recognizer
+
     def _check(self, config: InferenceConfig) -> None:
         if config.task in TEXT_TASKS:
             raise ConflictingParameters(f"task is {config.task!r}, which takes text; this request brings audio.")
+        recognizer = self._recognition()
         if config.reply:
             self._replies().check(config, config.language)
         if config.diarize and self._diarizer is None:
@@ -176,7 +186,7 @@ class SpeechPipeline:
             )
         if self._diarizer is not None and config.diarize is not False and config.channels == "mix":
             self._diarizer.check(config.num_speakers)
-        self._recognizer.check(config)
+        recognizer.check(config)
 
     def _recognize(
         self,
@@ -196,7 +206,7 @@ class SpeechPipeline:
                 channel=track.channel,
             )
         try:
-            recognitions: list[Recognition] = self._recognizer.recognize(
+            recognitions: list[Recognition] = self._recognition().recognize(
                 [(window, config) for window in windows], progress, stopwatch
             )
         except SpeechError:
@@ -232,12 +242,3 @@ class SpeechPipeline:
 def _presented(segments: tuple[Segment, ...], config: InferenceConfig) -> tuple[Segment, ...]:
     """Without the words, where their times were not asked for."""
     return segments if config.word_timestamps else tuple(replace(segment, words=()) for segment in segments)
-
-
-def _language(segments: Sequence[Segment]) -> str | None:
-    """The language most of the speech is in."""
-    seconds: dict[str, float] = {}
-    for segment in segments:
-        if segment.language:
-            seconds[segment.language] = seconds.get(segment.language, 0.0) + segment.end - segment.start
-    return max(seconds, key=lambda language: seconds[language]) if seconds else None

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from config import ModelSettings
-from speech_pipeline.errors import InvalidSettings, SpeechError
+from speech_pipeline.errors import InvalidSettings, RecognitionUnavailable, SpeechError
 from speech_pipeline.loading import DEFAULT_ASR_MODEL, load_pipeline, resolve_device, resolve_sources
 from tests.programs import run_program
 
@@ -53,6 +53,22 @@ def test_the_environment_comes_before_mounted_weights(tmp_path: Path, monkeypatc
     sources = resolve_sources(ModelSettings.from_environment(), _repository_with_weights(tmp_path))
     assert sources.asr == "openai/whisper-small"
     assert sources.assistant == str(tmp_path / "assistant")
+
+
+def test_none_leaves_out_what_is_mounted_or_a_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ASR_MODEL", "ASSISTANT_MODEL", "DIARIZATION_MODEL"):
+        monkeypatch.setenv(name, "None")
+    repository = _repository_with_weights(tmp_path)
+    sources = resolve_sources(ModelSettings.from_environment(), repository)
+    assert (sources.asr, sources.assistant, sources.diarization) == (None, None, None)
+
+
+def test_without_recognition_recordings_are_refused_before_any_work() -> None:
+    from config import InferenceConfig
+
+    pipeline = load_pipeline(ModelSettings(asr_model="none"))
+    with pytest.raises(RecognitionUnavailable, match="ASR_MODEL"):
+        pipeline.respond(b"this is no audio", InferenceConfig())
 
 
 def test_other_models_in_the_repository_are_not_taken_for_whisper(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import click
 
-from config import InferenceConfig
+from config import NO_MODEL, InferenceConfig
 from speech_pipeline.console import progress_bar, sentence, tell
 from speech_pipeline.errors import InvalidParameters
 from speech_pipeline.files import STANDARD_INPUT, read_recording
@@ -64,6 +64,7 @@ def ask(
         name: options.pop(name) for name in ("asr_model", "assistant_model", "diarization_model", "device", "dtype")
     }
     settings = chosen_settings({**models, "lm_model": lm_model, "tts_model": tts_model}, diarize=False, reply=True)
+    settings = settings.model_copy(update=_needless_models(spoken=spoken, speak=speak))
     parameters = {name: value for name, value in options.items() if value is not None}
     task = {"reply": True, "diarize": False} if spoken else {"task": "speak" if speak else "answer"}
     try:
@@ -80,6 +81,12 @@ def ask(
     with progress_bar("Reply") as progress:
         result = pipeline.respond(inputs, config, progress)
     return _show(result, output, perf_counter() - started)
+
+
+def _needless_models(*, spoken: bool, speak: bool) -> dict[str, str | None]:
+    """Settings that keep from being loaded what a question does without."""
+    needless = {} if spoken else dict.fromkeys(("asr_model", "assistant_model"), NO_MODEL)
+    return {**needless, "diarization_model": NO_MODEL, **({"lm_model": None, "lm_base_url": None} if speak else {})}
 
 
 def _show(result: Transcript | Reply, output: Path, seconds: float) -> int:

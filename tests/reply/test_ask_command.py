@@ -107,17 +107,24 @@ def test_options_become_parameters(terminal: Terminal) -> None:
 @pytest.mark.parametrize(
     ("arguments", "models"),
     [
-        ((), (None, None, None)),
-        (("--model", "starter"), ("starter", "starter", "starter")),
-        (("--model", "starter", "--lm", "some/chat", "--tts", "espeak"), ("starter", "some/chat", "espeak")),
-        (("--lm", "some/chat"), (None, "some/chat", None)),
+        (("question.wav",), (None, None, None)),
+        (("question.wav", "--model", "starter"), ("starter", "starter", "starter")),
+        (("question.wav", "--model", "some/asr", "--lm", "some/chat", "--tts", "espeak"),
+         ("some/asr", "some/chat", "espeak")),
+        (("question.wav", "--lm", "some/chat"), (None, "some/chat", None)),
+        (("Why?",), ("none", None, None)),
+        (("Why?", "--model", "starter"), ("none", "starter", "starter")),
+        (("Why?", "--speak", "--model", "starter", "--tts", "espeak"), ("none", None, "espeak")),
     ],
-)
-def test_models(terminal: Terminal, arguments: tuple[str, ...], models: tuple[str | None, ...]) -> None:
-    terminal.run("Why?", *arguments)
+)  # fmt: skip
+def test_only_models_that_are_needed_are_loaded(
+    terminal: Terminal, arguments: tuple[str, ...], models: tuple[str | None, ...]
+) -> None:
+    terminal.run(*arguments)
     settings = terminal.pipeline.settings
     assert settings is not None
     assert (settings.asr_model, settings.lm_model, settings.tts_model) == models
+    assert settings.diarization_model == "none"
 
 
 def test_other_commands_do_not_load_models_for_replies(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
