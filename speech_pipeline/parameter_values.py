@@ -1,6 +1,7 @@
 """Values of requests and settings as people write them, and what is said about those that are wrong."""
 
 import re
+import unicodedata
 from typing import Any
 
 from pydantic import ValidationError
@@ -45,6 +46,11 @@ def text(value: str | None) -> str | None:
     except UnicodeEncodeError:
         raise ValueError("must be valid Unicode text") from None
     return value.strip()
+
+
+def plain_text(value: str | None) -> str | None:
+    """:func:`text` without control characters other than ends of lines and tabs."""
+    return value and text("".join(sign for sign in value if sign in "\n\t" or unicodedata.category(sign) != "Cc"))
 
 
 def language_or_auto(value: Any) -> str | None:

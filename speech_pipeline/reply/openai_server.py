@@ -12,6 +12,9 @@ from speech_pipeline.reply.language_model import Message, Written
 TIMEOUT_S = 60.0
 """How long the server may be silent, in seconds."""
 
+_REPLACEMENTS = {"max_tokens": "max_completion_tokens", "temperature": None, "seed": None}
+"""Options that some models refuse, and what they take instead: OpenAI's reasoning models do."""
+
 
 class OpenAIServer:
     """A :class:`.language_model.LanguageModel` at a URL, through its route ``/chat/completions``."""
@@ -28,6 +31,7 @@ class OpenAIServer:
         # The client refuses to work without a key, and would otherwise look for one in the environment.
         self._client = openai.OpenAI(base_url=base_url, api_key=api_key or "none", timeout=timeout_s, max_retries=1)
         self._model = model
+        self._refused: set[str] = set()
 
     def write(
         self,
@@ -40,16 +44,11 @@ class OpenAIServer:
     ) -> Written:
         """See :class:`.language_model.LanguageModel`; which messages fit is the server's affair."""
         answer = AnswerFilter()
-        request: dict[str, Any] = {
-            "model": self._model,
-            "messages": [{"role": message.role, "content": message.content} for message in messages],
-            "max_tokens": max_tokens,
-            "temperature": temperature,
-            **({} if seed is None else {"seed": seed}),
-        }
+        contents = [{"role": message.role, "content": message.content} for message in messages]
+        options = {"max_tokens": max_tokens, "temperature": temperature, **({} if seed is None else {"seed": seed})}
         finish_reason = None
         try:
-            with self._client.chat.completions.create(**request, stream=True) as chunks:
+            with self._request(contents, options) as chunks:
                 for chunk in chunks:
                     for choice in chunk.choices[:1]:
                         finish_reason = choice.finish_reason or finish_reason
@@ -60,6 +59,18 @@ class OpenAIServer:
         if finish_reason is None:
             raise ReplyFailed("The language model's server broke off in the middle of the answer.")
         return Written(complete=finish_reason != "length")
+
+    def _request(self, messages: list[dict[str, str]], options: dict[str, Any]) -> openai.Stream[Any]:
+        """Begin an answer, without the options the model is known to refuse."""
+        known = {_REPLACEMENTS[name] if name in self._refused else name: value for name, value in options.items()}
+        known.pop(None, None)
+        try:
+            return self._client.chat.completions.create(model=self._model, messages=messages, stream=True, **known)
+        except openai.BadRequestError as error:
+            if error.param not in options or error.param in self._refused or "unsupported" not in str(error.code):
+                raise
+            self._refused.add(error.param)
+            return self._request(messages, options)
 
 
 def _explained(error: openai.OpenAIError) -> ReplyFailed | TextTooLong:

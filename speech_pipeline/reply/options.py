@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from speech_pipeline.parameter_values import language_or_auto, lower, number, text
+from speech_pipeline.parameter_values import language_or_auto, lower, number, plain_text
 from speech_pipeline.reply.language_model import Message
 from speech_pipeline.voices.limits import MAX_SPEED, MAX_TEXT_CHARACTERS, MIN_SPEED
 
@@ -33,7 +33,7 @@ def _message(number: int, item: Any) -> Message:
     role, content = lower(item.get("role")), item.get("content")
     if role not in ("user", "assistant"):
         raise ValueError(f'number {number} must have the role "user" or "assistant"; system_prompt is for instructions')
-    content = text(content) if isinstance(content, str) else None
+    content = plain_text(content) if isinstance(content, str) else None
     if content is None:
         raise ValueError(f"number {number} must have a content, as text that is not empty")
     return Message(role, content)
@@ -45,13 +45,15 @@ class ReplyOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     reply: Annotated[bool, BeforeValidator(lower)] = False
-    system_prompt: Annotated[str | None, AfterValidator(text)] = Field(default=None, max_length=MAX_TEXT_CHARACTERS)
+    system_prompt: Annotated[str | None, AfterValidator(plain_text)] = Field(
+        default=None, max_length=MAX_TEXT_CHARACTERS
+    )
     messages: Annotated[tuple[Message, ...], BeforeValidator(_messages)] = ()
     reply_language: Annotated[str | None, BeforeValidator(language_or_auto)] = None
     max_reply_tokens: Annotated[int, BeforeValidator(number)] = Field(default=256, ge=1, le=4096)
     reply_temperature: Annotated[float, BeforeValidator(number)] = Field(default=0.0, ge=0, le=2)
     seed: Annotated[int | None, BeforeValidator(number)] = Field(default=None, ge=0, lt=2**63)
-    voice: Annotated[str | None, AfterValidator(text)] = Field(default=None, max_length=100)
+    voice: Annotated[str | None, AfterValidator(plain_text)] = Field(default=None, max_length=100)
     speed: Annotated[float, BeforeValidator(number)] = Field(default=1.0, ge=MIN_SPEED, le=MAX_SPEED)
     audio_format: Annotated[Literal["wav", "flac", "mp3", "opus"], BeforeValidator(lower)] = "wav"
 

@@ -1,12 +1,11 @@
 """Requests that bring text in place of audio."""
 
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from speech_pipeline.errors import ConflictingParameters, InvalidPayload, InvalidText, TextTooLong
-from speech_pipeline.parameter_values import kind, lower
+from speech_pipeline.parameter_values import kind, lower, plain_text
 from speech_pipeline.voices.limits import MAX_TEXT_CHARACTERS
 
 TextTask = Literal["answer", "speak"]
@@ -70,10 +69,9 @@ def _text(value: object) -> str:
     if len(value) > MAX_TEXT_CHARACTERS:
         raise TextTooLong(f"The text must have at most {MAX_TEXT_CHARACTERS} characters; this one has {len(value)}.")
     try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise InvalidText("The text must be valid Unicode.") from None
-    text = "".join(character for character in value if character in "\n\t" or unicodedata.category(character) != "Cc")
-    if not text.strip():
+        text = plain_text(value)
+    except ValueError as error:
+        raise InvalidText(f"The text {error}.") from None
+    if not text:
         raise InvalidText("The text is empty; send something to answer or to speak.")
-    return text.strip()
+    return text

@@ -106,11 +106,15 @@ class TransformersLanguageModel:
             return plain_prompt(clean)
         try:
             return self._from_template(clean)
-        except TemplateError:  # some templates refuse the role "system"
-            system, first, *rest = clean
+        except TemplateError:  # some templates refuse the role "system", or want the user to begin
+            system, *turns = clean
             if system.role != "system":
                 raise
-            return self._from_template([Message("user", f"{system.content}\n\n{first.content}"), *rest])
+            if turns[0].role == "user":
+                turns = [Message("user", f"{system.content}\n\n{turns[0].content}"), *turns[1:]]
+            else:
+                turns = [Message("user", system.content), *turns]
+            return self._from_template(turns)
 
     def _from_template(self, messages: Sequence[Message]) -> str:
         return str(

@@ -2,10 +2,11 @@
 
 import itertools
 import json
+import logging
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +34,7 @@ class ChatServer:
     status: int = 200
     error: dict[str, Any] = field(default_factory=dict)
     endless: bool = False
+    refused: tuple[str, ...] = ()
     requests: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     closed: threading.Event = field(default_factory=threading.Event)
@@ -40,6 +42,9 @@ class ChatServer:
     async def complete(self, request: Request) -> Response:
         self.keys.append(request.headers["authorization"])
         self.requests.append(await request.json())
+        for name in self.refused:
+            if name in self.requests[-1]:
+                return JSONResponse({"error": {"code": "unsupported_parameter", "param": name}}, 400)
         if self.status != 200:
             return JSONResponse({"error": self.error}, self.status)
         return StreamingResponse(self._events(), media_type="text/event-stream")
@@ -100,6 +105,25 @@ def test_what_was_not_asked_for_is_not_sent() -> None:
     with connected(server) as model:
         write(model)
     assert "seed" not in server.requests[0]
+
+
+def test_options_a_model_refuses_are_replaced_or_left_out_from_then_on() -> None:
+    server = ChatServer([delta("Yes.", "stop"), DONE], refused=("max_tokens", "temperature"))
+    with connected(server) as model:
+        assert write(model, seed=4)[0] == "Yes."
+        assert len(server.requests) == 3
+        assert write(model, seed=4)[0] == "Yes."
+    assert len(server.requests) == 4
+    assert server.requests[-1]["max_completion_tokens"] == 20
+    assert server.requests[-1]["seed"] == 4
+    assert "temperature" not in server.requests[-1]
+
+
+def test_a_model_that_refuses_all_is_asked_a_few_times_only() -> None:
+    server = ChatServer([], refused=("max_tokens", "max_completion_tokens"))
+    with connected(server) as model, pytest.raises(ReplyFailed, match="refused"):
+        write(model)
+    assert len(server.requests) == 2
 
 
 def test_chunks_without_choices_and_reasoning_are_left_out() -> None:
@@ -189,3 +213,17 @@ def test_the_key_is_never_shown() -> None:
     with pytest.raises(SpeechError) as raised:
         write(model)
     assert KEY not in str(raised.value)
+
+
+@pytest.mark.parametrize("level", [logging.WARNING, logging.INFO])
+@pytest.mark.parametrize("status", [200, 400])
+def test_neither_the_conversation_nor_the_key_is_logged(
+    level: int, status: int, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Hosts show warnings, many also what is for information; openai and httpx have loggers of their own."""
+    server = ChatServer([delta("The secret answer.", "stop"), DONE], status, {"message": "Why is the sky blue?"})
+    with caplog.at_level(level), connected(server) as model, suppress(ReplyFailed):
+        write(model)
+    assert (level == logging.INFO) == bool(caplog.records)
+    printed = caplog.text + "".join(capfd.readouterr())
+    assert not any(private in printed for private in ("sky", "Be brief", "secret", KEY))

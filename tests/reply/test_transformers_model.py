@@ -1,5 +1,6 @@
 """Chat models in this process: the starter model for what matters, tiny random ones for the corner cases."""
 
+import re
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,9 @@ CHATML = (
     "<|im_start|>assistant\n"
 )
 NO_SYSTEM = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system') }}{% endif %}" + CHATML
+
+
+USER_FIRST = "{% if messages[0]['role'] != 'user' %}{{ raise_exception('user first') }}{% endif %}" + CHATML
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +197,14 @@ class TestPrompt:
         model, prompt = parrot("Yes.", chat_template=NO_SYSTEM)
         write(model, [Message("system", "Be brief."), Message("user", "Well?")])
         assert "<|im_start|>user\nBe brief.\n\nWell?<|im_end|>" in prompt()
+
+    def test_a_template_that_wants_the_user_to_begin(self) -> None:
+        """Voice agents often greet first."""
+        model, prompt = parrot("Yes.", chat_template=USER_FIRST)
+        greeting = [Message("system", "Be brief."), Message("assistant", "Hello!"), Message("user", "Well?")]
+        write(model, greeting)
+        user, assistant, question = re.findall(r"<\|im_start\|>(.*?)<\|im_end\|>", prompt(), re.DOTALL)
+        assert (user, assistant, question) == ("user\nBe brief.", "assistant\nHello!", "user\nWell?")
 
     def test_without_a_template_the_answer_ends_where_the_user_would_go_on(self) -> None:
         model, prompt = parrot("Fine.\nUser: And you?\nAssistant: Fine.", chat_template=None, ends=False)
