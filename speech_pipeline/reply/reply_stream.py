@@ -13,6 +13,7 @@ import numpy as np
 from speech_pipeline.error_log import log_error
 from speech_pipeline.errors import ReplyFailed, SpeechError, SynthesisFailed
 from speech_pipeline.punctuation import ends_sentence
+from speech_pipeline.reply.head_start import HeadStart
 from speech_pipeline.reply.language_model import Written
 from speech_pipeline.reply.sentences import SentenceSplitter
 from speech_pipeline.reply.spoken_text import SpokenText
@@ -41,6 +42,13 @@ class SpokenPiece:
 
     text: str
     speech: Speech | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Guess:
+    """What the first piece is likely to be. The next token will tell, which takes a slow model a while."""
+
+    text: str
 
 
 class ReplyStream:
@@ -75,13 +83,13 @@ class ReplyStream:
         self.complete = True
         self.timings: dict[str, float] = {}
         self._source = source
-        self._voice = voice
-        self._voice_name = voice_name
+        self._voice = HeadStart(lambda text: voice.stream(text, language, voice_name, speed))
         self._speed = speed
         self._parts: list[str] = []
         self._splitter = SentenceSplitter(language)
         self._spoken_text = SpokenText(language)
-        self._waiting: Queue[str | None] = Queue(MAX_WAITING_PIECES)
+        self._waiting: Queue[str | _Guess | None] = Queue(MAX_WAITING_PIECES)
+        self._guessed = ""
         self._cancelled = threading.Event()
         self._speaks = True
         self._pause_s = 0.0
@@ -98,7 +106,10 @@ class ReplyStream:
         ended = False
         try:
             while (piece := self._waiting.get()) is not None:
-                yield from self._spoken(piece)
+                if isinstance(piece, str):
+                    yield from self._spoken(piece)
+                elif self._waiting.empty():
+                    self._prepare(piece.text)
             ended = not self._cancelled.is_set()
         finally:
             self.complete = self.complete and ended
@@ -148,12 +159,22 @@ class ReplyStream:
         self._parts.append(text)
         for piece in self._splitter.feed(text):
             self._put(piece)
+        if "first_sentence" not in self.timings and (likely := self._splitter.likely()) not in ("", self._guessed):
+            self._guessed = likely
+            self._waiting.put(_Guess(likely))
 
     def _put(self, piece: str) -> None:
         if self._cancelled.is_set():
             raise _Cancelled
         self.timings.setdefault("first_sentence", self._seconds())
         self._waiting.put(piece)
+
+    def _prepare(self, piece: str) -> None:
+        """Begin to speak the first piece before it is certain."""
+        if text := SpokenText(self.language).say(piece):
+            started = time.perf_counter()
+            self._voice.guess(text)
+            self._count_synthesis(started)
 
     def _spoken(self, piece: str) -> Iterator[SpokenPiece]:
         """A piece with its speech; without, where there is nothing to say or the voice has failed."""
@@ -171,7 +192,7 @@ class ReplyStream:
     def _speeches(self, text: str) -> Iterator[Speech]:
         started = time.perf_counter()
         try:
-            for speech in self._voice.stream(text, self.language, self._voice_name, self._speed):
+            for speech in self._voice.stream(text):
                 self._count_synthesis(started)
                 if len(speech.samples):
                     self.timings.setdefault("first_audio", self._seconds())

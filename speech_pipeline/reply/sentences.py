@@ -5,6 +5,7 @@ only once the next character is known: without it the period of ``3.`` could go 
 be followed by a quotation mark.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -36,6 +37,8 @@ _AMBIGUOUS = "\"'”’" + _EMPHASIS
 """Marks that close something where they follow a character, and open something where they follow a space."""
 
 _WITHOUT_EMPHASIS = str.maketrans("", "", _EMPHASIS)
+
+_UNFINISHED_NUMBER = re.compile(r"[0-9]\.\Z")
 
 _SPACES = " \u00a0\u202f"
 
@@ -73,6 +76,13 @@ class SentenceSplitter:
                 self._first = False
             self._pending += character
         return pieces
+
+    def likely(self) -> str:
+        """What is pending where it is a sentence if another one begins next, which is not certain; else nothing."""
+        text = self._pending.rstrip()
+        if not _has_words(text) or _UNFINISHED_NUMBER.search(text):
+            return ""
+        return text if self._ends_here(text, True, "A") else ""
 
     def finish(self) -> list[str]:
         """What is left when the text is over: one piece or none."""

@@ -4,6 +4,7 @@ import io
 import itertools
 import logging
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,16 @@ def stage(
     voice: ScriptedVoice | None = None,
 ) -> ReplyStage:
     return ReplyStage(model or ScriptedLanguageModel(tokens_of(ANSWER)), voice or ScriptedVoice(), detector)
+
+
+def waiting(event: threading.Event, at: int) -> Callable[[int], None]:
+    """Makes a scripted model wait for an event before the token of this number."""
+
+    def wait(number: int) -> None:
+        if number == at:
+            assert event.wait(TIMEOUT_S)
+
+    return wait
 
 
 def duration(*texts: str) -> float:
@@ -153,18 +164,44 @@ class TestAnswer:
 class TestOrder:
     def test_the_first_sentence_is_spoken_while_the_second_is_written(self, detector: TextLanguageDetector) -> None:
         spoken = threading.Event()
-
-        def wait_for_voice(number: int) -> None:
-            if number == 3:  # in the middle of the second sentence
-                assert spoken.wait(TIMEOUT_S)
-
-        model = ScriptedLanguageModel(["One. ", "Two ", "three ", "four."], before=wait_for_voice)
+        model = ScriptedLanguageModel(["One. ", "Two ", "three ", "four."], before=waiting(spoken, 3))
         voice = ScriptedVoice()
         pieces = []
         for piece in stage(detector, model, voice).stream("Count.", "en", options()):
             pieces.append(piece.text)
             spoken.set()
         assert pieces == ["One. ", "Two three four."]
+
+    def test_the_first_sentence_is_begun_before_the_next_token_makes_it_certain(
+        self, detector: TextLanguageDetector
+    ) -> None:
+        begun = threading.Event()
+        voice = ScriptedVoice(before=lambda number: begun.set())
+        model = ScriptedLanguageModel(["One", ".", " Two."], before=waiting(begun, 2))
+        reply = stage(detector, model, voice).answer("Count.", "en", options())
+        assert [said for said, *_ in voice.said] == ["One.", "Two."]
+        assert reply.audio is not None
+        assert reply.audio.duration == pytest.approx(duration("One.", "Two."), abs=0.01)
+
+    @pytest.mark.parametrize("parts", [1, 3])
+    def test_what_turns_out_to_go_on_is_not_heard_in_part(self, detector: TextLanguageDetector, parts: int) -> None:
+        begun = threading.Event()
+        voice = ScriptedVoice(before=lambda number: begun.set(), parts=parts)
+        model = ScriptedLanguageModel(["Ask Books", ".", "com now. ", "Fine."], before=waiting(begun, 2))
+        stream = stage(detector, model, voice).stream("Whom?", "en", options())
+        pieces = list(stream)
+        assert "".join(piece.text for piece in pieces) == stream.text == "Ask Books.com now. Fine."
+        assert [said for said, *_ in voice.said] == ["Ask Books.", "Ask Books.com now.", "Fine."]
+        heard = sum(piece.speech.duration for piece in pieces if piece.speech is not None)
+        assert heard == pytest.approx(duration("Ask Books.com now.", "Fine."), abs=0.01)
+
+    def test_a_voice_that_fails_over_a_wrong_guess_only_is_no_failure(self, detector: TextLanguageDetector) -> None:
+        begun = threading.Event()
+        voice = ScriptedVoice(before=lambda number: begun.set(), fails_at=0)
+        model = ScriptedLanguageModel(["Ask Books", ".", "com now. "], before=waiting(begun, 2))
+        reply = stage(detector, model, voice).answer("Whom?", "en", options())
+        assert (reply.complete, reply.warnings) == (True, ())
+        assert reply.audio is not None
 
     def test_the_second_sentence_is_written_while_the_first_is_spoken(self, detector: TextLanguageDetector) -> None:
         written = threading.Event()

@@ -53,6 +53,30 @@ def test_a_sentence_comes_with_the_first_character_of_the_next() -> None:
     assert splitter.finish() == ["N"]
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "likely"),
+    [
+        ("en", "That is all.", True),
+        ("en", '"Is that all?"', True),
+        ("zh", "你好。", True),
+        ("ja", "「はい。」", True),
+        ("fr", "« Bonjour ! »", True),
+        ("en", "That is", False),
+        ("en", "It costs $29.", False),
+        ("en", "Ask Dr.", False),
+        ("en", "Bring e.g.", False),
+        ("en", '"Stop.', False),
+        ("en", "...", False),
+        ("en", "", False),
+    ],
+)
+def test_a_sentence_may_be_guessed_before_it_is_certain(language: str, text: str, likely: bool) -> None:
+    splitter = SentenceSplitter(language)
+    assert splitter.feed(text) == []
+    assert splitter.likely() == (text if likely else "")
+    assert splitter.finish() == [text] * bool(text)
+
+
 def test_scripts_without_spaces_need_none() -> None:
     splitter = SentenceSplitter("ja")
     assert splitter.feed("はい。") == []
