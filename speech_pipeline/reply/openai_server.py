@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import openai
+from openai.types.chat import ChatCompletionChunk
 
 from speech_pipeline.errors import ReplyFailed, TextTooLong
 from speech_pipeline.reply.answer_filter import AnswerFilter
@@ -44,11 +45,10 @@ class OpenAIServer:
     ) -> Written:
         """See :class:`.language_model.LanguageModel`; which messages fit is the server's affair."""
         answer = AnswerFilter()
-        contents = [{"role": message.role, "content": message.content} for message in messages]
         options = {"max_tokens": max_tokens, "temperature": temperature, **({} if seed is None else {"seed": seed})}
         finish_reason = None
         try:
-            with self._request(contents, options) as chunks:
+            with self._answer(messages, options) as chunks:
                 for chunk in chunks:
                     for choice in chunk.choices[:1]:
                         finish_reason = choice.finish_reason or finish_reason
@@ -60,17 +60,23 @@ class OpenAIServer:
             raise ReplyFailed("The language model's server broke off in the middle of the answer.")
         return Written(complete=finish_reason != "length")
 
-    def _request(self, messages: list[dict[str, str]], options: dict[str, Any]) -> openai.Stream[Any]:
+    def _answer(self, messages: Sequence[Message], options: dict[str, float]) -> openai.Stream[ChatCompletionChunk]:
         """Begin an answer, without the options the model is known to refuse."""
-        known = {_REPLACEMENTS[name] if name in self._refused else name: value for name, value in options.items()}
-        known.pop(None, None)
+        request: dict[str, Any] = {
+            "model": self._model,
+            "messages": [{"role": message.role, "content": message.content} for message in messages],
+        }
+        for name, value in options.items():
+            if taken := _REPLACEMENTS[name] if name in self._refused else name:
+                request[taken] = value
         try:
-            return self._client.chat.completions.create(model=self._model, messages=messages, stream=True, **known)
+            stream: openai.Stream[ChatCompletionChunk] = self._client.chat.completions.create(**request, stream=True)
+            return stream
         except openai.BadRequestError as error:
             if error.param not in options or error.param in self._refused or "unsupported" not in str(error.code):
                 raise
             self._refused.add(error.param)
-            return self._request(messages, options)
+            return self._answer(messages, options)
 
 
 def _explained(error: openai.OpenAIError) -> ReplyFailed | TextTooLong:
