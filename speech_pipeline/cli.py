@@ -1,4 +1,4 @@
-"""The command line: ``python -m speech_pipeline transcribe|evaluate|bench|conversations|demo|starter``.
+"""The command line: ``python -m speech_pipeline transcribe|ask|evaluate|bench|conversations|demo|demo-reply|starter``.
 
 Results go to standard output, messages to standard error. The libraries of the models are imported only once the
 command line has been understood.
@@ -40,6 +40,7 @@ from speech_pipeline.model_options import (
     model_options,
 )
 from speech_pipeline.progress import Progress
+from speech_pipeline.reply.ask_command import ask
 
 if TYPE_CHECKING:
     from speech_pipeline.pipeline import SpeechPipeline
@@ -135,7 +136,7 @@ def transcribe(
     models = {name: options.pop(name) for name in ModelSettings.model_fields if name in options}
     config = _request({**_pairs(others), **_given(options), "format": format})
     paths = transcript_paths(files, output, format)
-    settings = chosen_settings(models, diarize=bool(config.diarize))
+    settings = chosen_settings(models, diarize=bool(config.diarize), reply=config.reply)
     pipeline = load(loader, settings)
     failures = 0
     for file, path in zip(files, paths, strict=True):
@@ -171,6 +172,21 @@ def demo(loader: Loader, output: Path) -> None:
     The first run fetches the starter models. The transcript, subtitles and a picture are left in the output folder.
     """
     from speech_pipeline.demo import run
+
+    run(loader, output)
+
+
+@commands.command("demo-reply", short_help="Ask a question aloud and hear the answer.")
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path), default="demo-output", show_default=True, help="Folder."
+)
+@click.pass_obj
+def demo_reply(loader: Loader, output: Path) -> None:
+    """Ask a question aloud, hear the answer, and transcribe it again as a check.
+
+    The first run fetches the starter models. The question and the answer are left in the output folder.
+    """
+    from speech_pipeline.reply.demo import run
 
     run(loader, output)
 
@@ -223,5 +239,5 @@ def _ending(output: Path | None) -> str | None:
     return ending if ending in FORMATS else None
 
 
-for command in (evaluate, bench, conversations):
+for command in (ask, evaluate, bench, conversations):
     commands.add_command(command)

@@ -73,6 +73,38 @@ class UnsupportedByModel(InvalidParameters):
     code = "unsupported_by_model"
 
 
+class UnknownVoice(InvalidParameters):
+    """The loaded voice has no voice of that name in that language."""
+
+    code = "unknown_voice"
+
+
+class TextTooLong(SpeechError):
+    """A text has more characters than are taken at once."""
+
+    code = "text_too_long"
+    http_status = 413
+
+
+class InvalidText(SpeechError):
+    """A text to answer or to speak is missing, of a wrong type, or holds nothing that can be read or spoken."""
+
+    code = "invalid_text"
+    http_status = 422
+
+
+class RecognitionUnavailable(InvalidParameters):
+    """A recording was sent to a deployment that only answers or speaks texts."""
+
+    code = "recognition_unavailable"
+
+
+class ReplyUnavailable(InvalidParameters):
+    """An answer or a voice was asked for and no language model or no voice is loaded."""
+
+    code = "reply_unavailable"
+
+
 class AssistantUnavailable(InvalidParameters):
     """Assisted decoding was asked for and no assistant is loaded."""
 
@@ -135,3 +167,15 @@ class DiarizationFailed(SpeechError):
     """Diarization failed for a reason that is not the caller's; recognition alone would have worked."""
 
     code = "diarization_failed"
+
+
+class ReplyFailed(SpeechError):
+    """The language model failed or cannot be reached; the transcript is there all the same."""
+
+    code = "reply_failed"
+
+
+class SynthesisFailed(SpeechError):
+    """A voice failed for a reason that is not the caller's; the text is there all the same."""
+
+    code = "synthesis_failed"

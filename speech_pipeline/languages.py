@@ -1,7 +1,10 @@
 """Languages as people write them, and the codes Whisper knows them by."""
 
 import re
+from collections.abc import Iterable
 from functools import cache
+
+from speech_pipeline.transcript import Segment
 
 _ALIASES = {
     "cmn": "zh", "fil": "tl", "in": "id", "iw": "he", "jv": "jw", "mo": "ro", "nb": "no",
@@ -46,6 +49,15 @@ def language_name(code: str) -> str:
 def language_codes() -> tuple[str, ...]:
     """Codes of all languages a Whisper model may know."""
     return tuple(dict.fromkeys(_codes_by_name().values()))
+
+
+def most_spoken(segments: Iterable[Segment]) -> str | None:
+    """The language most of the speech is in; None where no segment has one."""
+    seconds: dict[str, float] = {}
+    for segment in segments:
+        if segment.language:
+            seconds[segment.language] = seconds.get(segment.language, 0.0) + segment.end - segment.start
+    return max(seconds, key=lambda language: seconds[language]) if seconds else None
 
 
 @cache

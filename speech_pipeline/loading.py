@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from config import STARTER, ModelSettings
+from config import NO_MODEL, STARTER, ModelSettings
 from speech_pipeline import starter
 from speech_pipeline.audio.voice_activity import VoiceActivityDetector
 from speech_pipeline.diarization_loading import load_diarizer
@@ -31,9 +31,10 @@ DIARIZATION_FOLDER = "diarization"
 class Sources:
     """Where each model is loaded from: a hub id or a folder, None for no such model."""
 
-    asr: str
+    asr: str | None
     assistant: str | None
     diarization: str | None
+    chat: str | None = None
 
 
 def load_pipeline(
@@ -55,28 +56,37 @@ def load_pipeline(
     sources = resolve_sources(settings, repository, progress)
     token = settings.hf_token.get_secret_value() if settings.hf_token else None
     progress("loading", 0.0)
-    precision = resolve_precision(settings.dtype, device)
-    # It may have been measured, and decides speed and, by a little, the text.
-    logger.info("The recogniser runs on %s in %s.", device, precision)
-    recognizer = load_recognizer(
-        sources.asr,
-        sources.assistant,
-        token=token,
-        device=device,
-        precision=precision,
-        lean_loop=settings.lean_decoding,
-        cuda_graphs=settings.cuda_graphs,
-    )
+    recognizer = None
+    if sources.asr is not None:
+        precision = resolve_precision(settings.dtype, device)
+        # It may have been measured, and decides speed and, by a little, the text.
+        logger.info("The recogniser runs on %s in %s.", device, precision)
+        recognizer = load_recognizer(
+            sources.asr,
+            sources.assistant,
+            token=token,
+            device=device,
+            precision=precision,
+            lean_loop=settings.lean_decoding,
+            cuda_graphs=settings.cuda_graphs,
+        )
     progress("loading", 0.6)
     diarizer = None
     if sources.diarization is not None:
         diarizer = load_diarizer(sources.diarization, token=token, device=device, fast=settings.fast_diarization)
     voice_activity = VoiceActivityDetector()
+    progress("loading", 0.7)
+    reply_stage = None
+    if settings.lm_model or settings.lm_base_url or settings.tts_model:
+        from speech_pipeline.reply.loading import load_reply_stage  # a deployment without it does without its libraries
+
+        reply_stage = load_reply_stage(settings, sources.chat, token=token, device=device)
     progress("loading", 1.0)
     return SpeechPipeline(
         recognizer,
         voice_activity,
         diarizer,
+        reply_stage,
         max_audio_bytes=settings.max_audio_bytes,
         max_audio_duration_s=settings.max_audio_duration_s,
         # On a CPU either stage keeps all cores busy.
@@ -93,17 +103,24 @@ def resolve_sources(
         "asr": settings.asr_model or _mounted_whisper(repository) or DEFAULT_ASR_MODEL,
         "assistant": settings.assistant_model or _mounted_whisper(repository and repository / ASSISTANT_FOLDER),
         "diarization": settings.diarization_model or _mounted_diarization(repository),
+        "chat": settings.lm_model if settings.lm_base_url is None else None,
     }
-    wanted = {starter.ROLES[role] for role, model in named.items() if model and model.strip().lower() == STARTER}
+    named = {role: None if model and model.lower() == NO_MODEL else model for role, model in named.items()}
+    wanted = {starter.ROLES[role] for role, model in named.items() if model and model.lower() == STARTER}
     if wanted:
         starter.install(settings.starter_dir, kinds=sorted(wanted), progress=progress)
     paths = {
         role: str(starter.path_of(settings.starter_dir, starter.ROLES[role]))
-        if model and model.strip().lower() == STARTER
+        if model and model.lower() == STARTER
         else model
         for role, model in named.items()
     }
-    return Sources(asr=str(paths["asr"]), assistant=paths["assistant"], diarization=paths["diarization"])
+    return Sources(
+        asr=paths["asr"],
+        assistant=paths["assistant"],
+        diarization=paths["diarization"],
+        chat=paths["chat"],
+    )
 
 
 def resolve_device(name: str) -> torch.device:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
-from config import STARTER, ModelSettings
+from config import NO_MODEL, STARTER, ModelSettings
 from speech_pipeline.console import progress_bar
 from speech_pipeline.errors import ModelUnavailable
 from speech_pipeline.progress import Progress
@@ -44,12 +44,13 @@ def model_options(command: Command) -> Command:
     return command
 
 
-def chosen_settings(options: dict[str, Any], *, diarize: bool) -> ModelSettings:
+def chosen_settings(options: dict[str, Any], *, diarize: bool, reply: bool = False) -> ModelSettings:
     """The settings of the environment with the options put in their place.
 
     Args:
         options: values of :func:`model_options`, None where not given.
         diarize: whether the starter diarization model comes with the starter Whisper model, where none is set.
+        reply: whether the starter models for replies do; without it no models for replies are loaded.
 
     Raises:
         InvalidSettings: a variable has a value of the wrong kind.
@@ -58,6 +59,11 @@ def chosen_settings(options: dict[str, Any], *, diarize: bool) -> ModelSettings:
     settings = ModelSettings.from_environment().model_copy(update=given)
     if diarize and given.get("asr_model") == STARTER and not settings.diarization_model:
         settings = settings.model_copy(update={"diarization_model": STARTER})
+    if not reply:
+        return settings.model_copy(update={"lm_model": None, "lm_base_url": None, "tts_model": None})
+    if given.get("asr_model") == STARTER:
+        unset = {name: STARTER for name in ("lm_model", "tts_model") if getattr(settings, name) is None}
+        settings = settings.model_copy(update=unset)
     return settings
 
 
@@ -71,7 +77,7 @@ def load(loader: Loader, settings: ModelSettings) -> "SpeechPipeline":
         with progress_bar("Models") as progress:
             return loader(settings, progress)
     except ModelUnavailable as error:
-        if settings.asr_model == STARTER:
+        if settings.asr_model in (STARTER, NO_MODEL) and settings.lm_model in (STARTER, None):
             raise
         hint = f"Where the Hub cannot be reached, --model {STARTER} takes models that need neither it nor a token."
         raise ModelUnavailable(f"{error.message} {hint}") from error

@@ -1,8 +1,9 @@
-"""The vocabulary every stage speaks: words, segments, speaker turns, and the transcript made of them.
+"""The vocabulary every stage speaks: words, segments, speaker turns, the transcript made of them, and the reply to it.
 
 All times are seconds from the start of the recording.
 """
 
+import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -89,6 +90,64 @@ class Diarization:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplyAudio:
+    """A spoken reply as a file.
+
+    Attributes:
+        data: the file.
+        format: ``wav``, ``flac``, ``mp3`` or ``opus``.
+        sampling_rate: Hz.
+        duration: seconds.
+    """
+
+    data: bytes
+    format: str
+    sampling_rate: int
+    duration: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer, or a text to be spoken, with its voice.
+
+    Attributes:
+        text: as it was written.
+        language: code of its language; None where it was never known.
+        audio: None where there is nothing that can be spoken, or the voice failed.
+        complete: False where something failed or was cut off; ``warnings`` say what.
+        warnings: sentences; those about failures begin with the error's code in brackets.
+        timings: seconds until and on parts of the work, see :class:`speech_pipeline.reply.reply_stream.ReplyStream`.
+    """
+
+    text: str = ""
+    language: str | None = None
+    audio: ReplyAudio | None = None
+    complete: bool = True
+    warnings: tuple[str, ...] = ()
+    timings: Mapping[str, float] = field(default_factory=dict)
+
+    def to_response(self) -> dict[str, Any]:
+        """Plain JSON types for a caller who sent text: the reply and its warnings."""
+        return {"reply": self.to_json(), "warnings": list(self.warnings)}
+
+    def to_json(self) -> dict[str, Any]:
+        """The reply without its warnings; audio as base64."""
+        audio = self.audio and {
+            "data": base64.b64encode(self.audio.data).decode(),
+            "format": self.audio.format,
+            "sampling_rate": self.audio.sampling_rate,
+            "duration": _seconds(self.audio.duration),
+        }
+        return {
+            "text": self.text,
+            "language": self.language,
+            "audio": audio,
+            "complete": self.complete,
+            "timings": _rounded(self.timings),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Transcript:
     """Everything the pipeline knows about one recording.
 
@@ -100,6 +159,7 @@ class Transcript:
             or None.
         duration: length of the recording in seconds.
         formatted: the transcript in the text format that was asked for, None for json.
+        reply: the answer to what was said, None where none was asked for. Its warnings are among those below.
         warnings: sentences about what was ignored, reduced or doubtful.
         timings: seconds spent by stage.
     """
@@ -110,6 +170,7 @@ class Transcript:
     language: str | None = None
     duration: float = 0.0
     formatted: str | None = None
+    reply: Reply | None = None
     warnings: tuple[str, ...] = ()
     timings: Mapping[str, float] = field(default_factory=dict)
 
@@ -144,13 +205,19 @@ class Transcript:
             ],
             "turns": [{"speaker": t.speaker, "start": _seconds(t.start), "end": _seconds(t.end)} for t in self.turns],
             "warnings": list(self.warnings),
-            "timings": {stage: round(float(seconds), 4) for stage, seconds in self.timings.items()},
+            "timings": _rounded(self.timings),
         }
         if self.formatted is not None:
             response["formatted"] = self.formatted
+        if self.reply is not None:
+            response["reply"] = self.reply.to_json()
         return response
 
 
 def _seconds(value: float) -> float:
     """A Python float rounded to the millisecond."""
     return round(float(value), 3)
+
+
+def _rounded(timings: Mapping[str, float]) -> dict[str, float]:
+    return {stage: round(float(seconds), 4) for stage, seconds in timings.items()}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from config import InferenceConfig, ModelSettings
 from speech_pipeline.errors import ConflictingParameters, InvalidParameters, InvalidSettings
+from speech_pipeline.reply.language_model import Message
 
 NUMBERS = (
     "batch_size",
@@ -22,6 +23,10 @@ NUMBERS = (
     "logprob_threshold",
     "no_speech_threshold",
     "num_beams",
+    "max_reply_tokens",
+    "reply_temperature",
+    "seed",
+    "speed",
 )
 
 ACCEPTED: list[tuple[str, Any, Any]] = [
@@ -63,6 +68,20 @@ ACCEPTED: list[tuple[str, Any, Any]] = [
     ("channels", "Separate", "separate"),
     ("vad", "no", False),
     ("format", " SRT", "srt"),
+    ("task", "Speak", "speak"),
+    ("reply", "True", True),
+    ("system_prompt", " Be\x00 kind. ", "Be kind."),
+    ("messages", [{"role": " User ", "content": " Hi. ", "name": "x"}], (Message("user", "Hi."),)),
+    ("messages", [{"role": "user", "content": "H\x00i\x1b\n"}], (Message("user", "Hi"),)),
+    ("messages", [], ()),
+    ("reply_language", "French", "fr"),
+    ("reply_language", "auto", None),
+    ("max_reply_tokens", "64", 64),
+    ("reply_temperature", "0.7", 0.7),
+    ("seed", "7", 7),
+    ("voice", " anna ", "anna"),
+    ("speed", "1.5", 1.5),
+    ("audio_format", "MP3", "mp3"),
 ]
 
 
@@ -140,7 +159,7 @@ def test_a_warning_about_unknown_names_is_short_and_can_be_encoded() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "right"),
     [
-        ("task", "summarise", "'transcribe' or 'translate'"),
+        ("task", "summarise", "'transcribe', 'translate', 'answer' or 'speak'"),
         ("batch_size", 0, "greater than or equal to 1"),
         ("batch_size", 257, "less than or equal to 256"),
         ("batch_size", 4.5, "integer"),
@@ -184,6 +203,29 @@ def test_a_warning_about_unknown_names_is_short_and_can_be_encoded() -> None:
         ("channels", "left", "'mix' or 'separate'"),
         ("vad", "sometimes", "boolean"),
         ("format", "docx", "'json', 'txt', 'srt', 'vtt', 'rttm' or 'stm'"),
+        ("reply", "maybe", "boolean"),
+        ("system_prompt", "x" * 20_001, "at most 20000 characters"),
+        ("messages", [{"role": "user", "content": "\x00\x1b"}], "number 1 must have a content"),
+        ("messages", "Hello", 'a list such as [{"role"'),
+        ("messages", {"role": "user", "content": "Hello"}, 'a list such as [{"role"'),
+        ("messages", ["Hello"], "number 1 must be an object"),
+        ("messages", [{"content": "Hello"}], 'number 1 must have the role "user" or "assistant"'),
+        ("messages", [{"role": "system", "content": "Hello"}], "system_prompt"),
+        ("messages", [{"role": ["user"], "content": "Hello"}], "number 1 must have the role"),
+        ("messages", [{"role": "user", "content": "Hi"}, {"role": "assistant"}], "number 2 must have a content"),
+        ("messages", [{"role": "user", "content": ["Hello"]}], "number 1 must have a content"),
+        ("messages", [{"role": "user", "content": " "}], "number 1 must have a content"),
+        ("messages", [{"role": "user", "content": "x\ud800"}], "valid Unicode"),
+        ("messages", [{"role": "user", "content": "x"}] * 201, "at most 200 messages"),
+        ("messages", [{"role": "user", "content": "x" * 5_000}] * 5, "at most 20000 characters"),
+        ("reply_language", "klingon", "'en'"),
+        ("max_reply_tokens", 0, "greater than or equal to 1"),
+        ("reply_temperature", 2.1, "less than or equal to 2"),
+        ("seed", -1, "greater than or equal to 0"),
+        ("voice", "x" * 101, "at most 100 characters"),
+        ("speed", 0.4, "greater than or equal to 0.5"),
+        ("speed", 3, "less than or equal to 2"),
+        ("audio_format", "wma", "'wav', 'flac', 'mp3' or 'opus'"),
     ],
 )
 def test_a_wrong_value_is_refused_with_its_name_and_what_would_be_right(name: str, value: Any, right: str) -> None:
@@ -219,8 +261,8 @@ def test_values_of_absurd_types_are_refused(name: str, value: Any) -> None:
     assert refused({name: value}).startswith(f"{name}: ")
 
 
-@pytest.mark.parametrize("name", ["prompt", "hotwords"])
-@pytest.mark.parametrize("value", ["my secret \ud800", "my secret" * 1_000, {"my secret": 1}, b"my secret \xff"])
+@pytest.mark.parametrize("name", ["prompt", "hotwords", "system_prompt", "messages"])
+@pytest.mark.parametrize("value", ["my secret \ud800", "my secret" * 3_000, {"my secret": 1}, b"my secret \xff"])
 def test_the_text_of_the_caller_is_not_repeated_in_an_error(name: str, value: Any) -> None:
     assert "secret" not in refused({name: value})
 
@@ -319,6 +361,11 @@ def test_settings_are_read_from_variables_of_their_names(environment: pytest.Mon
         "ASR_MODEL": "openai/whisper-small",
         "ASSISTANT_MODEL": "starter",
         "DIARIZATION_MODEL": "/models/diarization",
+        "LM_MODEL": "some/chat",
+        "LM_BASE_URL": "https://example.com/v1",
+        "LM_API_KEY": "key_secret",
+        "TTS_MODEL": "en=starter",
+        "TTS_FALLBACK": "espeak",
         "HF_TOKEN": "hf_secret",
         "DEVICE": "cuda:1",
         "DTYPE": "float16",
@@ -335,10 +382,16 @@ def test_settings_are_read_from_variables_of_their_names(environment: pytest.Mon
     settings = ModelSettings.from_environment()
     assert settings.hf_token is not None
     assert settings.hf_token.get_secret_value() == "hf_secret"
-    assert settings.model_dump(exclude={"hf_token"}) == {
+    assert settings.lm_api_key is not None
+    assert settings.lm_api_key.get_secret_value() == "key_secret"
+    assert settings.model_dump(exclude={"hf_token", "lm_api_key"}) == {
         "asr_model": "openai/whisper-small",
         "assistant_model": "starter",
         "diarization_model": "/models/diarization",
+        "lm_model": "some/chat",
+        "lm_base_url": "https://example.com/v1",
+        "tts_model": "en=starter",
+        "tts_fallback": "espeak",
         "device": "cuda:1",
         "dtype": "float16",
         "lean_decoding": False,

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speech_pipeline.languages import language_code, language_codes, language_name
+from speech_pipeline.languages import language_code, language_codes, language_name, most_spoken
+from speech_pipeline.transcript import Segment
 
 
 @pytest.mark.parametrize(
@@ -69,3 +70,9 @@ def test_any_text_is_a_language_or_refused(text: str) -> None:
     except ValueError:
         return
     assert code in language_codes()
+
+
+def test_most_spoken_goes_by_time() -> None:
+    segments = [Segment("", 0, 1, language="fr"), Segment("", 1, 9), Segment("", 9, 12, language="en")]
+    assert most_spoken(segments) == "en"
+    assert most_spoken(segments[1:2]) is None

@@ -15,7 +15,7 @@ from config import InferenceConfig, ModelSettings
 from speech_pipeline.cli import commands
 from speech_pipeline.errors import SpeechError
 from speech_pipeline.evaluation.manifest import Entry
-from speech_pipeline.transcript import Transcript
+from speech_pipeline.transcript import Reply, ReplyAudio, Transcript
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
@@ -79,10 +79,17 @@ def test_every_key_of_a_manifest_is_there() -> None:
 
 
 def test_response_is_the_one_that_is_sent() -> None:
-    response = Transcript(formatted="").to_response()
+    response = Transcript(formatted="", reply=Reply()).to_response()
     (example,) = code("json", section("Response"))
     assert set(table("Response")) == set(response)
-    assert set(json.loads(example)) == set(response) - {"formatted"}
+    assert set(json.loads(example)) == set(response) - {"formatted", "reply"}
+
+
+def test_reply_is_the_one_that_is_sent() -> None:
+    audio = ReplyAudio(data=b"", format="wav", sampling_rate=1, duration=0.0)
+    reply = Reply(audio=audio).to_json()
+    assert set(table("Replies")) == set(reply)
+    assert all(f"`{key}`" in table("Replies")["audio"][0] for key in reply["audio"])
 
 
 @pytest.mark.parametrize("source", code("python"))

@@ -1,13 +1,9 @@
 """Whisper models from the hub or a folder, checked against each other, made into the recognition stage."""
 
-import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import AbstractContextManager
 
 import torch
 import transformers
-from huggingface_hub.errors import GatedRepoError, HFValidationError, LocalEntryNotFoundError, RepositoryNotFoundError
 from torch import nn
 from transformers import (
     AutoConfig,
@@ -16,7 +12,8 @@ from transformers import (
     WhisperTokenizerFast,
 )
 
-from speech_pipeline.errors import InvalidSettings, ModelUnavailable, OutOfMemory, SpeechError
+from speech_pipeline.errors import InvalidSettings
+from speech_pipeline.model_errors import explained_errors
 from speech_pipeline.recognition.acceleration import GRAPH_ROWS, Acceleration
 from speech_pipeline.recognition.alignment import warm_up
 from speech_pipeline.recognition.assistant import Assistant
@@ -24,7 +21,7 @@ from speech_pipeline.recognition.int8_linear import Int8OutputLayer, to_int8
 from speech_pipeline.recognition.precision import Precision
 from speech_pipeline.recognition.whisper import WhisperRecognizer
 
-_HUB_ID = re.compile(r"[\w.-]{1,96}(/[\w.-]{1,96})?")
+_FILES = "config.json, model.safetensors, a tokenizer and preprocessor_config.json"
 
 
 def load_recognizer(
@@ -99,51 +96,5 @@ def _load(
         return loaded.eval()
 
 
-@contextmanager
-def _explained_errors(model: str, setting: str) -> Iterator[None]:
-    """What goes wrong while loading, as a sentence that names the setting, and the model where it is no path."""
-    try:
-        yield
-    except SpeechError:
-        raise
-    # The libraries raise errors of all kinds over damaged files, Exception itself among them.
-    except Exception as error:
-        raise _explained(error, model, setting) from error
-
-
-def _explained(error: Exception, model: str, setting: str) -> SpeechError:
-    name = setting if Path(model).is_absolute() else f"{setting} ({model[:100]})"
-    if _is_due_to(error, GatedRepoError):
-        return ModelUnavailable(
-            f"{name} is gated: accept its conditions on its page on the hub, and set HF_TOKEN to a token of the "
-            "account that did."
-        )
-    if _is_due_to(error, RepositoryNotFoundError, HFValidationError):
-        return ModelUnavailable(f"{name} was not found: check the name, and set HF_TOKEN if the repository is private.")
-    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
-        return OutOfMemory(f"{name} does not fit in memory; use a smaller model or a larger machine.")
-    if _is_folder(model):
-        return ModelUnavailable(
-            f"{name} could not be loaded: the folder must hold config.json, model.safetensors, a tokenizer and "
-            "preprocessor_config.json, all undamaged."
-        )
-    if _is_due_to(error, LocalEntryNotFoundError, ConnectionError):
-        return ModelUnavailable(f"{name} is not on this machine and the hub cannot be reached.")
-    return ModelUnavailable(
-        f"{name} could not be loaded: it is not on this machine and the hub cannot be reached, or its files are not a "
-        "Whisper model's."
-    )
-
-
-def _is_due_to(error: BaseException | None, *kinds: type[BaseException]) -> bool:
-    """Whether an error of one of the kinds is in the chain of causes; transformers turns hub errors into OSError."""
-    while error is not None and not isinstance(error, kinds):
-        error = error.__cause__ or error.__context__
-    return error is not None
-
-
-def _is_folder(model: str) -> bool:
-    try:
-        return Path(model).is_dir()
-    except OSError:  # longer than a file name may be
-        return False
+def _explained_errors(model: str, setting: str) -> AbstractContextManager[None]:
+    return explained_errors(model, setting, kind="a Whisper model", files=_FILES)

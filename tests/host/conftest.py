@@ -2,29 +2,41 @@
 
 import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import huggingface_hub.constants
 import pytest
 
+from config import ModelSettings
 from tests.host.server import serve
 from tests.host.toolkit_app import Handler, create_app_for, hosted_handler
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(scope="package")
-def endpoint_handler(starter_dir: Path) -> Iterator[Handler]:
-    """The handler, set up by nothing but its folder and the environment."""
+@contextmanager
+def starter_handler(starter_dir: Path, *settings: str) -> Iterator[Handler]:
+    """The handler, set up by nothing but its folder and an environment in which these settings are ``starter``.
+
+    Several may be open at once if they are closed in reverse order.
+    """
     with pytest.MonkeyPatch.context() as environment:
-        for name in ("ASSISTANT_MODEL", "HF_TOKEN", "HF_TASK", "MAX_AUDIO_BYTES", "MAX_AUDIO_DURATION_S"):
+        for name in ("HF_TASK", *(name.upper() for name in ModelSettings.model_fields)):
             environment.delenv(name, raising=False)
-        environment.setenv("ASR_MODEL", "starter")
-        environment.setenv("DIARIZATION_MODEL", "starter")
+        for name in settings:
+            environment.setenv(name, "starter")
         environment.setenv("STARTER_DIR", str(starter_dir))
         with hosted_handler(REPOSITORY) as handler:
             yield handler
+
+
+@pytest.fixture(scope="package")
+def endpoint_handler(starter_dir: Path) -> Iterator[Handler]:
+    """A handler that transcribes and tells speakers apart."""
+    with starter_handler(starter_dir, "ASR_MODEL", "DIARIZATION_MODEL") as handler:
+        yield handler
 
 
 @pytest.fixture(scope="package")

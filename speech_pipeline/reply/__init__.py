@@ -1,0 +1,1 @@
+"""A question -> an answer in text and in voice: language model, speakable pieces, speech."""

@@ -1,0 +1,1 @@
+"""Text -> spoken audio: voices of several engines behind one protocol."""

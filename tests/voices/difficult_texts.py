@@ -1,0 +1,28 @@
+"""Texts a voice must survive."""
+
+DIFFICULT_TEXTS = {
+    "one letter": "a",
+    "one digit": "7",
+    "no spaces": "a" * 5_000,
+    "digits": "1234567890" * 100,
+    "a huge number": "1" + "0" * 300,
+    "capitals": "ABCDEFG HTTP XML",
+    "symbols": "§ 5 % & # @ * ~ ^ | \\ { } [ ] a",
+    "braces": "{{{a}}} [[h@'loU]] [text](/phonemes/) [[",
+    "slashes": "a/b//c\\d",
+    "ssml": '<speak><break time="9999s"/><prosody rate="x-fast">hey</prosody></speak>',
+    "unclosed tag": "<speak <break a",
+    "entities": "&lt;a&gt; &amp; &#0; &nope;",
+    "control characters": "a\0b\x01c\x1b[31md\x7f",
+    "surrogate": "a\ud800b\udfff",
+    "bidirectional": "a\u202eb\u2066c",
+    "combining": "a" + "\u0301" * 500,
+    "emoji among words": "I 😀 like 👩‍👩‍👧 it 🇫🇷",
+    "many scripts": "hello 你好 こんにちは 안녕하세요 привет مرحبا שלום नमस्ते ไทย",
+    "quotes": "\"'“”‘’«»「」a",
+    "dots": "a.b.c...d. . . e",
+    "mathematics": "x² + y³ ≤ ½ √2 ∑ ∞ ≠ π",
+    "a year, money, a time": "In 1999 it cost $1,250.50 at 7:30 p.m., or 3/4 of 10 %.",
+    "an address": "https://example.com/a?b=c&d=%20#e or me@example.com",
+    "tabs and lines": "a\tb\r\nc\n\n\n\nd\u2028e",
+}

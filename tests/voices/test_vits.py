@@ -1,0 +1,128 @@
+"""VITS voices, shown on small networks with random weights: what they say is noise, how they are run is the same."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import VitsConfig, VitsModel, VitsTokenizer
+
+from speech_pipeline.errors import InvalidSettings, ModelUnavailable
+from speech_pipeline.voices.engine_voice import EngineVoice
+from speech_pipeline.voices.loading import load_voice
+from speech_pipeline.voices.vits import VitsEngine
+from tests.voices.difficult_texts import DIFFICULT_TEXTS
+
+CPU = torch.device("cpu")
+
+
+def small_network(num_speakers: int = 1) -> VitsModel:
+    torch.manual_seed(0)
+    return VitsModel(
+        VitsConfig(
+            vocab_size=30, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, ffn_dim=32, flow_size=16,
+            spectrogram_bins=33, upsample_initial_channel=32, upsample_rates=[8, 8], upsample_kernel_sizes=[16, 16],
+            resblock_kernel_sizes=[3], resblock_dilation_sizes=[[1]], prior_encoder_num_flows=1,
+            prior_encoder_num_wavenet_layers=1, posterior_encoder_num_wavenet_layers=1, duration_predictor_num_flows=1,
+            duration_predictor_flow_bins=4, duration_predictor_filter_channels=16, depth_separable_num_layers=1,
+            num_speakers=num_speakers, speaker_embedding_size=8 if num_speakers > 1 else 0,
+        )
+    ).eval()  # fmt: skip
+
+
+def write_folder(folder: Path, *, language: str | None = "eng", num_speakers: int = 1, is_uroman: bool = False) -> Path:
+    """A model as the hub has them, with the letters of English and no digits."""
+    small_network(num_speakers).save_pretrained(folder)
+    (folder / "letters.json").write_text(json.dumps({s: i for i, s in enumerate("_abcdefghijklmnopqrstuvwxyz' -")}))
+    tokenizer = VitsTokenizer(
+        str(folder / "letters.json"), pad_token="_", unk_token="_", language=language, phonemize=False,
+        is_uroman=is_uroman,
+    )  # fmt: skip
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_folder(tmp_path_factory.mktemp("vits"))
+
+
+@pytest.fixture(scope="module")
+def engine(folder: Path) -> VitsEngine:
+    return VitsEngine(VitsModel.from_pretrained(folder).eval(), VitsTokenizer.from_pretrained(folder), "en")
+
+
+def test_the_language_comes_from_the_tokenizer(folder: Path) -> None:
+    voice = load_voice(str(folder), token=None, device=CPU)
+    assert dict(voice.voices) == {"en": ("default",)}
+    assert voice.name == "vits"
+    assert len(voice.synthesize("hello there", "en").samples) > 0
+
+
+def test_equal_calls_give_equal_samples_and_leave_the_seed_of_others_alone(engine: VitsEngine) -> None:
+    torch.manual_seed(1)
+    state = torch.get_rng_state()
+    first = engine.speak("hello there", "en", "default", 1.0).samples
+    assert torch.equal(torch.get_rng_state(), state)
+    torch.manual_seed(2)
+    np.testing.assert_array_equal(engine.speak("hello there", "en", "default", 1.0).samples, first)
+    assert first.std() > 0
+
+
+def test_speed_changes_the_length_and_lasts_for_one_call(engine: VitsEngine) -> None:
+    text = "the train to the city leaves at nine"
+    usual = len(engine.speak(text, "en", "default", 1.0).samples)
+    assert len(engine.speak(text, "en", "default", 0.5).samples) > 1.5 * usual
+    assert len(engine.speak(text, "en", "default", 1.0).samples) == usual
+
+
+def test_speakers_are_voices(tmp_path: Path) -> None:
+    voice = load_voice(str(write_folder(tmp_path, num_speakers=3)), token=None, device=CPU)
+    assert voice.voices["en"] == ("0", "1", "2")
+    spoken = {voice.synthesize("hello there", "en", name).samples.tobytes() for name in ("0", "1", "2")}
+    assert len(spoken) == 3
+
+
+def test_what_has_no_symbol_is_left_out_with_a_warning(engine: VitsEngine) -> None:
+    voice = EngineVoice(engine)
+    assert voice.synthesize("Hello, there!", "en").warnings == ()
+    (warning,) = voice.synthesize("Room 42", "en").warnings
+    assert "42" in warning
+    speech = voice.synthesize("你好", "en")
+    assert len(speech.samples) == 0
+    assert "你好" in speech.warnings[0]
+
+
+@pytest.mark.parametrize("text", DIFFICULT_TEXTS.values(), ids=DIFFICULT_TEXTS)
+def test_difficult_text_is_spoken_or_left_out(engine: VitsEngine, text: str) -> None:
+    speech = EngineVoice(engine).synthesize(text, "en")
+    assert np.isfinite(speech.samples).all()
+    assert np.abs(speech.samples).max(initial=0.0) <= 1.0
+
+
+def test_each_language_may_have_a_model(folder: Path, tmp_path: Path) -> None:
+    french = write_folder(tmp_path, language=None)
+    voice = load_voice(f"en={folder},french={french}", token=None, device=CPU)
+    assert set(voice.voices) == {"en", "fr"}
+    assert len(voice.synthesize("bonjour", "fr").samples) > 0
+
+
+@pytest.mark.parametrize("language", [None, "xyz", ""])
+def test_a_model_that_does_not_say_its_language_needs_it_in_the_setting(tmp_path: Path, language: str | None) -> None:
+    write_folder(tmp_path, language=language)
+    with pytest.raises(InvalidSettings, match="TTS_MODEL"):
+        load_voice(str(tmp_path), token=None, device=CPU)
+
+
+def test_damaged_and_other_models_are_refused_without_their_path(folder: Path, tmp_path: Path) -> None:
+    empty, other, damaged = (tmp_path / name for name in ("empty", "other", "damaged"))
+    empty.mkdir()
+    other.mkdir()
+    (other / "config.json").write_text('{"model_type": "bert"}')
+    write_folder(damaged)
+    (damaged / "model.safetensors").write_bytes(b"no weights")
+    for path, error in ((empty, ModelUnavailable), (other, InvalidSettings), (damaged, ModelUnavailable)):
+        with pytest.raises(error, match="TTS_MODEL") as caught:
+            load_voice(str(path), token=None, device=CPU)
+        assert str(tmp_path) not in str(caught.value)
