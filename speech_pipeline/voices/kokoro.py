@@ -2,6 +2,7 @@
 
 import importlib.util
 import tempfile
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -59,6 +60,7 @@ class KokoroEngine:
         if all(map(importlib.util.find_spec, _CHINESE_PACKAGES)):
             phonemes["z"] = _chinese_phonemes()
         self._phonemes = phonemes
+        self._lock = threading.Lock()  # what turns text into phonemes reads one text at a time
         voices: dict[str, tuple[str, ...]] = {}
         for name in sorted(styles, key=lambda name: (name != "af_heart", name)):
             if name[0] in phonemes:
@@ -71,7 +73,8 @@ class KokoroEngine:
 
     def speak(self, text: str, language: str, voice: str, speed: float) -> Speech:
         """Speak a short text."""
-        phonemes = self._phonemes[voice[0]](text)
+        with self._lock:
+            phonemes = self._phonemes[voice[0]](text)
         if not self._model.tokenizer.known(phonemes).strip(" .,!?;:"):
             return Speech(np.zeros(0, np.float32), self.sampling_rate(language))
         samples, sampling_rate = self._model.create(phonemes, self._styles[voice], speed=speed, is_phonemes=True)
@@ -82,8 +85,8 @@ def load_kokoro(model: str, *, token: str | None, setting: str = "TTS_MODEL") ->
     """Load Kokoro.
 
     Args:
-        model: ``kokoro``, a hub id, or a folder with a model (``*.onnx`` or ``onnx/*.onnx``) and the voices, either in one file of numpy
-            (``voices*.npz``, ``voices*.bin``) or each in a file of bare float32 (``voices/NAME.bin``).
+        model: ``kokoro``, a hub id, or a folder with a model (``*.onnx`` or ``onnx/*.onnx``) and the voices, all in one
+            file of numpy (``voices*.npz``, ``voices*.bin``) or each in a file of bare float32 (``voices/NAME.bin``).
         token: hub token for private repositories.
         setting: the environment variable that names the model.
 
@@ -106,7 +109,7 @@ def load_kokoro(model: str, *, token: str | None, setting: str = "TTS_MODEL") ->
         if not networks or not styles:
             raise InvalidSettings(f"A folder of Kokoro that {setting} names must hold {_FILES}.")
         archive = Path(scratch) / "voices.npz"  # the package takes voices in no other way
-        np.savez(archive, **dict(list(styles.items())[:1]))
+        np.savez(archive, style=next(iter(styles.values())))
         return KokoroEngine(Kokoro(str(networks[0]), str(archive)), styles)
 
 

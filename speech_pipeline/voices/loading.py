@@ -15,7 +15,7 @@ from speech_pipeline.voices.voice import Voice
 HIBARI, ESPEAK, KOKORO = "hibari", "espeak", "kokoro"
 """Names of engines that need no model to be named; ``starter`` is another name of the first."""
 
-_PER_LANGUAGE = re.compile(r"\s*([A-Za-z]{2,3}(?:[-_][A-Za-z]+)?)\s*=\s*(\S.*?)\s*")
+_PER_LANGUAGE = re.compile(r"\s*([A-Za-z]+(?:[-_][A-Za-z]+)*)\s*=\s*(\S.*?)\s*")
 
 
 def load_voice(model: str, fallback: str | None = None, *, token: str | None, device: torch.device) -> Voice:

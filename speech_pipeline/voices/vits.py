@@ -9,8 +9,8 @@ from typing import Any
 import torch
 import transformers
 from torch.overrides import TorchFunctionMode
-from transformers import AutoConfig, VitsModel, VitsTokenizer
-from transformers.utils import is_phonemizer_available, is_uroman_available
+from transformers import PretrainedConfig, VitsModel, VitsTokenizer
+from transformers.utils.import_utils import is_phonemizer_available, is_uroman_available
 
 from speech_pipeline.errors import InvalidSettings, ModelUnavailable, OutOfMemory
 from speech_pipeline.languages import language_code
@@ -108,9 +108,10 @@ def load_vits(
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     with explained_errors(model, setting, kind="a VITS model", files=_FILES):
-        config = AutoConfig.from_pretrained(model, token=token)
-        if config.model_type != "vits":
-            raise InvalidSettings(f"{setting} must be a VITS model; the one given is of type {config.model_type}.")
+        # AutoConfig would guess the type of a folder without a configuration from its name.
+        kind = PretrainedConfig.get_config_dict(model, token=token)[0]["model_type"]
+        if kind != "vits":
+            raise InvalidSettings(f"{setting} must be a VITS model; the one given is of type {str(kind)[:40]}.")
         tokenizer = VitsTokenizer.from_pretrained(model, token=token)
         network = VitsModel.from_pretrained(model, token=token, dtype=torch.float32)
         torch.nn.Module.to(network, device)
