@@ -51,6 +51,13 @@ def test_wrong_settings_say_what_would_be_right(setting: str, error: type[Speech
     assert len(str(caught.value)) < 400
 
 
+@pytest.mark.parametrize("fallback", ["fr=starter", "en=starter,espeak", "xx=espeak", "no/such/model", "\0"])
+def test_a_wrong_fallback_is_the_setting_that_is_named(fallback: str) -> None:
+    with pytest.raises(SpeechError, match="TTS_FALLBACK") as caught:
+        load_voice("starter", fallback, token=None, device=CPU)
+    assert "TTS_MODEL" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("setting", "package"), [("starter", "hibari"), ("espeak", "espeakng_loader"), ("kokoro", "kokoro_onnx")]
 )
