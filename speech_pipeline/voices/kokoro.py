@@ -1,6 +1,7 @@
 """Kokoro: 82 million parameters, natural in several languages, quick on a CPU; through the package ``kokoro-onnx``."""
 
 import importlib.util
+import logging
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
@@ -99,6 +100,7 @@ def load_kokoro(model: str, *, token: str | None, setting: str = "TTS_MODEL") ->
         raise ModelUnavailable("The Kokoro voice needs the package kokoro-onnx: pip install kokoro-onnx.")
     from kokoro_onnx import Kokoro
 
+    logging.getLogger("phonemizer").propagate = False  # it warns of every text whose words run together when spoken
     with (
         explained_errors(model, setting, kind="a Kokoro model", files=_FILES),
         tempfile.TemporaryDirectory() as scratch,

@@ -1,6 +1,7 @@
 """VITS and MMS: a network of ``transformers`` that speaks one language; the hub has them for more than a thousand."""
 
 import importlib.util
+import logging
 import threading
 from collections.abc import Callable
 from types import MappingProxyType
@@ -162,6 +163,7 @@ def _find_phonemes() -> None:
         raise ModelUnavailable("This VITS voice needs the package phonemizer: pip install phonemizer espeakng-loader.")
     from phonemizer.backend import EspeakBackend
 
+    logging.getLogger("phonemizer").propagate = False  # it warns of every text whose words run together when spoken
     if EspeakBackend.is_available():
         return
     if importlib.util.find_spec("espeakng_loader") is None:

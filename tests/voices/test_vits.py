@@ -110,6 +110,18 @@ def test_other_scripts_are_romanized_where_the_model_was_trained_so(
     np.testing.assert_array_equal(korean.samples, romanized.samples)
 
 
+def test_english_phonemes_are_spoken_where_the_model_was_trained_so(tmp_path: Path) -> None:
+    pytest.importorskip("phonemizer", reason="phonemizer is under the GPL and not among the requirements")
+    voice = load_voice(str(write_folder(tmp_path, language=None, phonemize=True)), token=None, device=CPU)
+    assert set(voice.voices) == {"en"}
+    with ThreadPoolExecutor(4) as threads:
+        first, *others = threads.map(lambda _: voice.synthesize("The year 1999", "en"), range(4))
+    assert first.duration > 0.01
+    assert first.warnings == ()
+    for speech in others:
+        np.testing.assert_array_equal(speech.samples, first.samples)
+
+
 @pytest.mark.parametrize("package", ["uroman", "phonemizer"])
 def test_a_package_that_the_model_needs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str) -> None:
     write_folder(tmp_path, is_uroman=package == "uroman", phonemize=package == "phonemizer")
