@@ -9,6 +9,7 @@ import soundfile
 
 from config import ModelSettings
 from speech_pipeline.cli import main
+from speech_pipeline.reply.demo import recovered_words
 
 
 def test_it_prints_question_answer_and_times_and_writes_what_can_be_played(
@@ -29,3 +30,16 @@ def test_it_prints_question_answer_and_times_and_writes_what_can_be_played(
     for name in ("question.wav", "answer.wav"):
         samples, rate = soundfile.read(io.BytesIO((tmp_path / "demo" / name).read_bytes()))
         assert len(samples) > rate
+
+
+@pytest.mark.parametrize(
+    ("written", "heard", "expected"),
+    [
+        ("It is **blue**.", "it is blue", (3, 3)),
+        ("It costs $5.", "It costs five dollars", (4, 4)),
+        ("One two three four.", "One too three", (2, 4)),
+        ("One.", "", (0, 1)),
+    ],
+)
+def test_recovered_words(written: str, heard: str, expected: tuple[int, int]) -> None:
+    assert recovered_words(written, heard) == expected
