@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from config import ModelSettings
+from speech_pipeline import starter
 from speech_pipeline.errors import SpeechError
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -32,11 +33,19 @@ def sample_call() -> Path:
 @pytest.fixture(scope="session")
 def starter_dir() -> Path:
     """Folder of the installed starter models; they are fetched when they are not there yet."""
-    from speech_pipeline import starter
+    return _installed(*starter.DEFAULT_KINDS)
 
+
+@pytest.fixture(scope="session")
+def chat_starter_dir() -> Path:
+    """The same folder, with the starter chat model in it."""
+    return _installed(*starter.DEFAULT_KINDS, "chat")
+
+
+def _installed(*kinds: str) -> Path:
     directory = ModelSettings.from_environment().starter_dir
     try:
-        starter.install(directory)
+        starter.install(directory, kinds=kinds)
     except SpeechError as error:
         pytest.skip(f"the starter models cannot be installed: {error}")
     return directory

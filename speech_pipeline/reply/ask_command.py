@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import click
 
-from config import NO_MODEL, InferenceConfig
+from config import NO_MODEL, InferenceConfig, ModelSettings
 from speech_pipeline.console import progress_bar, sentence, tell
 from speech_pipeline.errors import InvalidParameters
 from speech_pipeline.files import STANDARD_INPUT, read_recording
@@ -43,8 +43,6 @@ def ask(
     question: str,
     output: Path,
     speak: bool,
-    lm_model: str | None,
-    tts_model: str | None,
     **options: Any,
 ) -> int:
     """Answer a question aloud: a recording (FILE, or - for standard input) or a TEXT.
@@ -60,10 +58,8 @@ def ask(
     ending = output.suffix.removeprefix(".").lower()
     if ending not in _ENDINGS:
         raise click.UsageError(f"--output must end in one of {', '.join('.' + name for name in _ENDINGS)}.")
-    models = {
-        name: options.pop(name) for name in ("asr_model", "assistant_model", "diarization_model", "device", "dtype")
-    }
-    settings = chosen_settings({**models, "lm_model": lm_model, "tts_model": tts_model}, diarize=False, reply=True)
+    models = {name: options.pop(name) for name in ModelSettings.model_fields if name in options}
+    settings = chosen_settings(models, diarize=False, reply=True)
     settings = settings.model_copy(update=_needless_models(spoken=spoken, speak=speak))
     parameters = {name: value for name, value in options.items() if value is not None}
     task = {"reply": True, "diarize": False} if spoken else {"task": "speak" if speak else "answer"}

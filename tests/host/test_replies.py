@@ -12,8 +12,6 @@ import requests
 import soundfile
 from huggingface_hub import InferenceClient
 
-from speech_pipeline import starter
-from speech_pipeline.errors import SpeechError
 from speech_pipeline.reply.demo import recovered_words
 from tests.host.conftest import starter_handler
 from tests.host.server import serve
@@ -25,14 +23,10 @@ QUESTION = "What is the capital of France?"
 
 
 @pytest.fixture(scope="module")
-def handler(starter_dir: Path, endpoint_handler: Handler) -> Iterator[Handler]:
+def handler(chat_starter_dir: Path, endpoint_handler: Handler) -> Iterator[Handler]:
     """A handler that answers as well; the one without replies is set up first, since it is closed last."""
     pytest.importorskip("hibari")
-    try:
-        starter.install(starter_dir, kinds=("chat",))
-    except SpeechError as error:
-        pytest.skip(f"the starter chat model cannot be installed: {error}")
-    with starter_handler(starter_dir, "ASR_MODEL", "DIARIZATION_MODEL", "LM_MODEL", "TTS_MODEL") as handler:
+    with starter_handler(chat_starter_dir, "ASR_MODEL", "DIARIZATION_MODEL", "LM_MODEL", "TTS_MODEL") as handler:
         yield handler
 
 
@@ -180,14 +174,15 @@ os.write(answers, json.dumps({"response": response, "log": log.read().decode()})
 """
 
 
-def test_no_prompt_answer_or_audio_is_logged(starter_dir: Path, spoken_question: bytes, tmp_path: Path) -> None:
+def test_no_prompt_answer_or_audio_is_logged(chat_starter_dir: Path, spoken_question: bytes, tmp_path: Path) -> None:
     """Nor printed by any library: in a process of its own, since loggers keep the streams they began with.
 
     Hosts show what is for information; the default of Python's logging is to show warnings only.
     """
     (tmp_path / "question.wav").write_bytes(spoken_question)
-    environment = dict.fromkeys(("ASR_MODEL", "LM_MODEL", "TTS_MODEL"), "starter") | {"STARTER_DIR": str(starter_dir)}
-    answer = run_program(LOGGING_PROGRAM, str(tmp_path / "question.wav"), DIARIZATION_MODEL="", **environment)
+    models = dict.fromkeys(("ASR_MODEL", "LM_MODEL", "TTS_MODEL"), "starter")
+    environment = {**models, "DIARIZATION_MODEL": "", "STARTER_DIR": str(chat_starter_dir)}
+    answer = run_program(LOGGING_PROGRAM, str(tmp_path / "question.wav"), **environment)
     reply, log = answer["response"]["reply"], answer["log"]
     assert "The end." in log
     for private in ("captain", "Ahoy", "treasure", "capital", "France", reply["text"], reply["audio"]["data"][:60]):

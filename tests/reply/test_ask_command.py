@@ -10,7 +10,6 @@ from config import InferenceConfig, ModelSettings
 from speech_pipeline.cli import main
 from speech_pipeline.errors import ReplyUnavailable
 from speech_pipeline.progress import Progress, no_progress
-from speech_pipeline.reply.demo import recovered_words
 from speech_pipeline.transcript import Reply, ReplyAudio, Segment, Transcript
 
 ANSWER = Reply(
@@ -174,16 +173,3 @@ def test_a_file_that_cannot_be_written_is_named(terminal: Terminal) -> None:
     assert (code, out) == (1, "It is blue.\n")
     assert "reply.wav" in err
     assert "Traceback" not in err
-
-
-@pytest.mark.parametrize(
-    ("written", "heard", "expected"),
-    [
-        ("It is **blue**.", "it is blue", (3, 3)),
-        ("It costs $5.", "It costs five dollars", (4, 4)),
-        ("One two three four.", "One too three", (2, 4)),
-        ("One.", "", (0, 1)),
-    ],
-)
-def test_recovered_words(written: str, heard: str, expected: tuple[int, int]) -> None:
-    assert recovered_words(written, heard) == expected

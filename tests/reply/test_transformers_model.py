@@ -10,9 +10,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
-from config import ModelSettings
-from speech_pipeline import starter
-from speech_pipeline.errors import InvalidSettings, ModelUnavailable, SpeechError, TextTooLong
+from speech_pipeline.errors import InvalidSettings, ModelUnavailable, TextTooLong
 from speech_pipeline.reply.language_model import LanguageModel, Message, Written
 from speech_pipeline.reply.loading import connect_language_model, load_language_model
 from speech_pipeline.reply.prompts import conversation
@@ -30,18 +28,8 @@ USER_FIRST = "{% if messages[0]['role'] != 'user' %}{{ raise_exception('user fir
 
 
 @pytest.fixture(scope="module")
-def chat_folder() -> Path:
-    directory = ModelSettings.from_environment().starter_dir
-    try:
-        starter.install(directory, kinds=("chat",))
-    except SpeechError as error:
-        pytest.skip(f"the starter chat model cannot be installed: {error}")
-    return directory / "chat"
-
-
-@pytest.fixture(scope="module")
-def chat(chat_folder: Path) -> LanguageModel:
-    return load_language_model(str(chat_folder), token=None, device=CPU, dtype="auto")
+def chat(chat_starter_dir: Path) -> LanguageModel:
+    return load_language_model(str(chat_starter_dir / "chat"), token=None, device=CPU, dtype="auto")
 
 
 def byte_tokenizer(chat_template: str | None = None) -> PreTrainedTokenizerFast:
@@ -242,8 +230,8 @@ class TestPrompt:
 
 
 class TestLoading:
-    def test_precision(self, chat_folder: Path) -> None:
-        model = load_language_model(str(chat_folder), token=None, device=CPU, dtype="bfloat16")
+    def test_precision(self, chat_starter_dir: Path) -> None:
+        model = load_language_model(str(chat_starter_dir / "chat"), token=None, device=CPU, dtype="bfloat16")
         assert isinstance(model, TransformersLanguageModel)
 
     @pytest.mark.parametrize("name", ["/nowhere/at/all", "no-one/has-this-model", "../..", "a b c", "x" * 300])
