@@ -1,6 +1,7 @@
 """What ``TTS_MODEL`` and ``TTS_FALLBACK`` name, made into a voice."""
 
 import re
+from pathlib import Path
 
 import torch
 
@@ -60,6 +61,7 @@ def _load(value: str, setting: str, token: str | None, device: torch.device) -> 
 
 def _engine(model: str, language: str | None, setting: str, token: str | None, device: torch.device) -> Engine:
     # Each engine imports libraries that the others do without.
+    model = _without_tilde(model, setting)
     name = model.lower()
     if name in (STARTER, HIBARI):
         from speech_pipeline.voices.hibari import HibariEngine
@@ -76,6 +78,14 @@ def _engine(model: str, language: str | None, setting: str, token: str | None, d
     from speech_pipeline.voices.vits import load_vits
 
     return load_vits(model, language, token=token, device=device, setting=setting)
+
+
+def _without_tilde(model: str, setting: str) -> str:
+    """``~`` as the shell takes it."""
+    try:
+        return str(Path(model).expanduser()) if model.startswith("~") else model
+    except RuntimeError:
+        raise InvalidSettings(f"{setting} must name a folder; the user after ~ is unknown.") from None
 
 
 def _code(language: str, setting: str) -> str:

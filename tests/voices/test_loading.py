@@ -43,6 +43,8 @@ def test_each_language_may_have_its_own_voice() -> None:
         ("", ModelUnavailable, "TTS_MODEL"),
         ("x" * 5_000, ModelUnavailable, "TTS_MODEL"),
         ("\0", ModelUnavailable, "TTS_MODEL"),
+        ("~nobody-of-this-name/voice", InvalidSettings, "user after ~"),
+        ("fr=~nobody-of-this-name/voice", InvalidSettings, "user after ~"),
     ],
 )
 def test_wrong_settings_say_what_would_be_right(setting: str, error: type[SpeechError], said: str) -> None:

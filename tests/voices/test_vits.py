@@ -130,6 +130,14 @@ def test_a_package_that_the_model_needs_is_named(tmp_path: Path, monkeypatch: py
         load_voice(str(tmp_path), token=None, device=CPU)
 
 
+def test_a_folder_below_the_home_folder_may_be_named_as_in_a_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_folder(tmp_path / "voice")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert set(load_voice("fr=~/voice", token=None, device=CPU).voices) == {"fr"}
+
+
 @pytest.mark.parametrize("language", [None, "xyz", ""])
 def test_a_model_that_does_not_say_its_language_needs_it_in_the_setting(tmp_path: Path, language: str | None) -> None:
     write_folder(tmp_path, language=language)
