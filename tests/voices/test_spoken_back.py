@@ -69,7 +69,7 @@ def test_the_starter_voice_is_heard_word_for_word(pipeline: SpeechPipeline, spee
             marks=pytest.mark.xfail(
                 raises=AssertionError,
                 strict=True,
-                reason="Whisper base takes the Korean of eSpeak NG for Finnish or Thai, whichever of its voices speaks",
+                reason="Whisper base takes the Korean of eSpeak NG for Finnish or Thai, in all twelve variants tried",
             ),
         ),
     ],
