@@ -1,4 +1,4 @@
-"""What is loaded (``ModelSettings``, from the environment) and what one request asks for (``InferenceConfig``)."""
+"""What is loaded and how it is served (from the environment), and what one request asks for (``InferenceConfig``)."""
 
 import os
 from collections.abc import Mapping
@@ -14,10 +14,22 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from speech_pipeline.errors import ConflictingParameters, InvalidParameters, InvalidSettings
-from speech_pipeline.parameter_values import is_null, kind, language_or_auto, lower, number, sentences, switch, text
+from speech_pipeline.parameter_values import (
+    is_null,
+    joined,
+    kind,
+    language_or_auto,
+    listed,
+    lower,
+    number,
+    sentences,
+    switch,
+    temperatures,
+    text,
+)
 from speech_pipeline.reply.options import ReplyOptions
 
 STARTER = "starter"
@@ -30,15 +42,37 @@ MAX_WINDOW_S = 30.0
 """The longest window Whisper takes in, in seconds."""
 
 
-class ModelSettings(BaseSettings):
-    """What is loaded, read from environment variables of the same names in capitals.
-
-    A blank variable counts as unset. A model is a hub id, a folder, ``starter`` or ``none``. A model left unset is
-    taken from the folder the handler is loaded from, where that holds one, and else from the defaults in
-    ``speech_pipeline.loading``.
-    """
+class _EnvironmentSettings(BaseSettings):
+    """Settings read from environment variables of the same names in capitals; a blank variable counts as unset."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore", protected_namespaces=(), frozen=True)
+
+    @classmethod
+    def from_environment(cls) -> Self:
+        """Read the environment.
+
+        Raises:
+            InvalidSettings: a variable has a value of the wrong kind.
+        """
+        try:
+            return cls()
+        except ValidationError as error:
+            raise InvalidSettings(sentences(error, upper=True)) from None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _strip(cls, values: Any) -> Any:
+        """Without the white space that comes along when values, tokens above all, are pasted."""
+        stripped = {name: value.strip() if isinstance(value, str) else value for name, value in values.items()}
+        return {name: value for name, value in stripped.items() if value != ""}
+
+
+class ModelSettings(_EnvironmentSettings):
+    """What is loaded.
+
+    A model is a hub id, a folder, ``starter`` or ``none``. A model left unset is taken from the folder the handler is
+    loaded from, where that holds one, and else from the defaults in ``speech_pipeline.loading``.
+    """
 
     asr_model: str | None = Field(default=None, description="Whisper model that transcribes")
     assistant_model: str | None = Field(default=None, description="smaller Whisper model for speculative decoding")
@@ -80,29 +114,39 @@ class ModelSettings(BaseSettings):
         except RuntimeError:
             raise ValueError("must be a folder; the user after ~ is unknown") from None
 
-    @classmethod
-    def from_environment(cls) -> Self:
-        """Read the environment.
-
-        Raises:
-            InvalidSettings: a variable has a value of the wrong kind.
-        """
-        try:
-            return cls()
-        except ValidationError as error:
-            raise InvalidSettings(sentences(error, upper=True)) from None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _strip(cls, values: Any) -> Any:
-        """Without the white space that comes along when values, tokens above all, are pasted."""
-        stripped = {name: value.strip() if isinstance(value, str) else value for name, value in values.items()}
-        return {name: value for name, value in stripped.items() if value != ""}
-
     @field_validator("device", "dtype", mode="before")
     @classmethod
     def _lower_case(cls, value: Any) -> Any:
         return lower(value)
+
+
+_Listed = Annotated[tuple[str, ...], NoDecode, BeforeValidator(listed)]
+_Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class ServerSettings(_EnvironmentSettings):
+    """How ``python -m speech_pipeline serve`` meets its callers; the models are those of :class:`ModelSettings`."""
+
+    server_host: str = Field(default="127.0.0.1", description="address to listen at; 0.0.0.0: every one")
+    server_port: int = Field(default=8000, ge=0, le=65_535, description="port; 0: a free one")
+    api_keys: Annotated[tuple[SecretStr, ...], NoDecode, BeforeValidator(listed)] = Field(
+        default=(), description="keys that callers must bring, parted by commas"
+    )
+    max_requests_per_key: int | None = Field(default=None, ge=1, description="requests of one key at a time")
+    max_working_requests: int = Field(default=4, ge=1, description="requests at work at a time")
+    max_waiting_requests: int = Field(default=64, ge=0, description="requests that upload or wait meanwhile")
+    max_body_bytes: int = Field(default=704 * 1024**2, gt=0, description="largest request body, in bytes")
+    upload_timeout_s: _Seconds = Field(default=30.0, description="longest time that 64 KiB of a body may take")
+    queue_timeout_s: _Seconds = Field(default=300.0, description="longest wait for the work to begin")
+    request_timeout_s: _Seconds = Field(default=3_600.0, description="longest time of a request from start to end")
+    shutdown_timeout_s: _Seconds = Field(default=300.0, description="how long a stop waits for accepted requests")
+    cors_origins: _Listed = Field(default=(), description="origins whose pages may call, parted by commas")
+
+    @model_validator(mode="after")
+    def _check_keys(self) -> Self:
+        if self.max_requests_per_key is not None and not self.api_keys:
+            raise InvalidSettings("MAX_REQUESTS_PER_KEY needs API_KEYS, which tell callers apart.")
+        return self
 
 
 class InferenceConfig(ReplyOptions):
@@ -120,8 +164,10 @@ class InferenceConfig(ReplyOptions):
     diarize: Annotated[bool | None, BeforeValidator(lower)] = None
     word_timestamps: Annotated[bool, BeforeValidator(lower)] = True
     prompt: Annotated[str | None, AfterValidator(text)] = Field(default=None, max_length=4_000)
-    hotwords: Annotated[str | None, AfterValidator(text)] = Field(default=None, max_length=4_000)
-    temperature: tuple[Annotated[float, Field(ge=0, le=1)], ...] = Field(
+    hotwords: Annotated[str | None, BeforeValidator(joined), AfterValidator(text)] = Field(
+        default=None, max_length=4_000
+    )
+    temperature: Annotated[tuple[Annotated[float, Field(ge=0, le=1)], ...], BeforeValidator(temperatures)] = Field(
         default=(0.0, 0.2, 0.4, 0.6, 0.8, 1.0), min_length=1, max_length=10
     )
     compression_ratio_threshold: Annotated[float | None, BeforeValidator(number)] = Field(default=2.4, gt=0, le=100)
@@ -163,27 +209,6 @@ class InferenceConfig(ReplyOptions):
             raise InvalidParameters(sentences(error)) from None
         named = ", ".join(name[:60] for name in unknown[:20]).encode(errors="replace").decode()
         return config, (f"Unknown parameters were ignored: {named}.",) if unknown else ()
-
-    @field_validator("hotwords", mode="before")
-    @classmethod
-    def _join_hotwords(cls, value: Any) -> Any:
-        if isinstance(value, (list, tuple)) and all(isinstance(word, str) for word in value):
-            return " ".join(value)
-        return value
-
-    @field_validator("temperature", mode="before")
-    @classmethod
-    def _spread_temperature(cls, value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return tuple(number(item) for item in value)
-        try:
-            start = float(number(value))
-        except (TypeError, ValueError, OverflowError):
-            raise ValueError("must be a number from 0 to 1, or a list of them to try in turn") from None
-        if not 0 <= start <= 1:
-            raise ValueError("must be from 0 to 1")
-        steps = round((1 - start) / 0.2 + 1e-6)
-        return tuple(round(min(start + 0.2 * step, 1.0), 3) for step in range(steps + 1))
 
     @model_validator(mode="after")
     def _check_conflicts(self) -> Self:

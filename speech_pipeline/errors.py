@@ -10,11 +10,13 @@ class SpeechError(Exception):
     Attributes:
         code: stable identifier a program can compare.
         http_status: status for front ends that can send one.
+        retry_after_s: seconds after which the same request may succeed; None where waiting does not help.
         message: the sentence.
     """
 
     code: str = "internal_error"
     http_status: int = 500
+    retry_after_s: int | None = None
 
     def __init__(self, message: str, *, code: str | None = None) -> None:
         self.message = message
@@ -179,3 +181,69 @@ class SynthesisFailed(SpeechError):
     """A voice failed for a reason that is not the caller's; the text is there all the same."""
 
     code = "synthesis_failed"
+
+
+class NotFound(SpeechError):
+    """The server has nothing at this address."""
+
+    code = "not_found"
+    http_status = 404
+
+
+class MethodNotAllowed(SpeechError):
+    """The address takes another method."""
+
+    code = "method_not_allowed"
+    http_status = 405
+
+
+class Unauthorized(SpeechError):
+    """The request brings no key, or one that is not among ``API_KEYS``."""
+
+    code = "unauthorized"
+    http_status = 401
+
+
+class RequestTooLarge(SpeechError):
+    """The body of the request has more bytes than ``MAX_BODY_BYTES``."""
+
+    code = "request_too_large"
+    http_status = 413
+
+
+class UploadTimedOut(SpeechError):
+    """The body of the request comes too slowly."""
+
+    code = "upload_timed_out"
+    http_status = 408
+
+
+class TooManyRequests(SpeechError):
+    """The caller's key has as many requests in progress as one key may have."""
+
+    code = "too_many_requests"
+    http_status = 429
+    retry_after_s = 1
+
+
+class ServerBusy(SpeechError):
+    """As many requests are waiting as may wait, or this one has waited as long as one may."""
+
+    code = "server_busy"
+    http_status = 503
+    retry_after_s = 5
+
+
+class NotReady(SpeechError):
+    """The models are still loading."""
+
+    code = "not_ready"
+    http_status = 503
+    retry_after_s = 5
+
+
+class RequestTimedOut(SpeechError):
+    """The request took longer than ``REQUEST_TIMEOUT_S``."""
+
+    code = "request_timed_out"
+    http_status = 504

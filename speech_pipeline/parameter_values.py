@@ -37,6 +37,32 @@ def number(value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
 
 
+def listed(value: Any) -> Any:
+    """A text of values parted by commas as a tuple of them; anything else as it is."""
+    return tuple(item.strip() for item in value.split(",") if item.strip()) if isinstance(value, str) else value
+
+
+def joined(value: Any) -> Any:
+    """A list of texts as one text; anything else as it is."""
+    if isinstance(value, (list, tuple)) and all(isinstance(word, str) for word in value):
+        return " ".join(value)
+    return value
+
+
+def temperatures(value: Any) -> Any:
+    """A list of temperatures as it is; a single number as the one to begin with, in steps of 0.2."""
+    if isinstance(value, (list, tuple)):
+        return tuple(number(item) for item in value)
+    try:
+        start = float(number(value))
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError("must be a number from 0 to 1, or a list of them to try in turn") from None
+    if not 0 <= start <= 1:
+        raise ValueError("must be from 0 to 1")
+    steps = round((1 - start) / 0.2 + 1e-6)
+    return tuple(round(min(start + 0.2 * step, 1.0), 3) for step in range(steps + 1))
+
+
 def text(value: str | None) -> str | None:
     """Refuse text that cannot be encoded (lone surrogates); blank text counts as none."""
     if value is None or not value.strip():

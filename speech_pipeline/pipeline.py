@@ -23,6 +23,7 @@ from speech_pipeline.errors import (
 )
 from speech_pipeline.formats import format_transcript
 from speech_pipeline.languages import most_spoken
+from speech_pipeline.listener import Listener
 from speech_pipeline.overlap import started
 from speech_pipeline.progress import Progress, no_progress
 from speech_pipeline.recognition.whisper import Recognition, WhisperRecognizer
@@ -34,6 +35,7 @@ from speech_pipeline.transcript import Diarization, Reply, Segment, SpeakerTurn,
 
 if TYPE_CHECKING:  # an endpoint without replies does without their libraries
     from speech_pipeline.reply.reply_stage import ReplyStage
+    from speech_pipeline.reply.reply_stream import ReplyStream
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +76,13 @@ class SpeechPipeline:
         self._max_audio_duration_s = max_audio_duration_s
         self._overlap_stages = overlap_stages
 
-    def respond(self, inputs: object, config: InferenceConfig, progress: Progress = no_progress) -> Transcript | Reply:
+    def respond(
+        self,
+        inputs: object,
+        config: InferenceConfig,
+        progress: Progress = no_progress,
+        listener: Listener | None = None,
+    ) -> Transcript | Reply:
         """Do what a request asks for: transcribe a recording, or answer or speak a text.
 
         Args:
@@ -82,24 +90,32 @@ class SpeechPipeline:
                 :func:`speech_pipeline.reply.text_request.read_text_request`.
             config: what is asked for.
             progress: told how far each stage is.
+            listener: told what was heard.
 
         Raises:
             SpeechError: any of its kinds; requests that cannot be honoured are refused before any work.
         """
         request = read_text_request(inputs, config.task if "task" in config.model_fields_set else None)
         if request is None:
-            return self.transcribe(inputs, config, progress)
+            return self.transcribe(inputs, config, progress, listener)
         stage = self._replies()
         work = stage.speak if request.task == "speak" else stage.answer
         return work(request.text, config.language, config)
 
-    def transcribe(self, inputs: object, config: InferenceConfig, progress: Progress = no_progress) -> Transcript:
+    def transcribe(
+        self,
+        inputs: object,
+        config: InferenceConfig,
+        progress: Progress = no_progress,
+        listener: Listener | None = None,
+    ) -> Transcript:
         """Transcribe one recording, and answer what was said where the configuration asks for a reply.
 
         Args:
             inputs: the ``inputs`` of a request: bytes, base64, a data URI, or samples with their rate.
             config: what is asked for.
             progress: told how far each stage is.
+            listener: told what was heard.
 
         Raises:
             SpeechError: any of its kinds; requests that cannot be honoured are refused before any work.
@@ -122,6 +138,8 @@ class SpeechPipeline:
                     tracks = listen(audio, self._voice_activity, warnings, separate_channels=separate)
                 with stopwatch.stage("recognition"):
                     segments = self._recognize(tracks, config, progress, warnings, stopwatch)
+                if listener is not None and segments:
+                    listener.on_segments(segments)
                 speaker_segments: tuple[Segment, ...] = ()
                 turns: tuple[SpeakerTurn, ...] = ()
                 if separate:
@@ -153,6 +171,16 @@ class SpeechPipeline:
             warnings=tuple(dict.fromkeys(warnings)),
             timings=stopwatch.seconds,
         )
+
+    def stream_speech(self, text: object, config: InferenceConfig) -> "ReplyStream":
+        """Speak a text piece by piece.
+
+        Raises:
+            SpeechError: the request cannot be honoured; nothing was started.
+        """
+        request = read_text_request({"text": text, "task": "speak"}, None)
+        assert request is not None
+        return self._replies().stream_speech(request.text, config.language, config)
 
     def _replies(self) -> "ReplyStage":
         if self._reply_stage is None:

@@ -88,16 +88,7 @@ class ReplyStage:
             InvalidText: there is nothing in the text that can be spoken.
             SpeechError: the request cannot be honoured.
         """
-        language = self._language(text, language, options, answers=False)
-        spoken = SpokenText(language)
-        if not any(spoken.say(piece) for piece in split_sentences(text, language)):
-            raise InvalidText("There is nothing in the text that can be spoken; send words.")
-
-        def read_out(emit: Callable[[str], None]) -> Written:
-            emit(text)
-            return Written(complete=True)
-
-        return _collected(self._stream(read_out, language, options), options.audio_format)
+        return _collected(self.stream_speech(text, language, options), options.audio_format)
 
     def stream(self, question: str, language: str | None, options: ReplyOptions) -> ReplyStream:
         """The same as :meth:`answer`, piece by piece while it is written.
@@ -120,6 +111,24 @@ class ReplyStage:
             )
 
         return self._stream(write, language, options)
+
+    def stream_speech(self, text: str, language: str | None, options: ReplyOptions) -> ReplyStream:
+        """The same as :meth:`speak`, piece by piece.
+
+        Raises:
+            InvalidText: there is nothing in the text that can be spoken.
+            SpeechError: the request cannot be honoured; nothing was started.
+        """
+        language = self._language(text, language, options, answers=False)
+        spoken = SpokenText(language)
+        if not any(spoken.say(piece) for piece in split_sentences(text, language)):
+            raise InvalidText("There is nothing in the text that can be spoken; send words.")
+
+        def read_out(emit: Callable[[str], None]) -> Written:
+            emit(text)
+            return Written(complete=True)
+
+        return self._stream(read_out, language, options)
 
     def _language(self, text: str, language: str | None, options: ReplyOptions, *, answers: bool) -> str:
         """The language of the reply, once it is clear that the request can be honoured."""
