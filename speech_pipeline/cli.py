@@ -1,4 +1,4 @@
-"""The command line: ``python -m speech_pipeline transcribe|ask|evaluate|bench|conversations|demo|demo-reply|starter``.
+"""The command line: ``python -m speech_pipeline transcribe|ask|serve|evaluate|bench|conversations|demo|demo-reply|starter``.
 
 Results go to standard output, messages to standard error. The libraries of the models are imported only once the
 command line has been understood.
@@ -41,6 +41,7 @@ from speech_pipeline.model_options import (
 )
 from speech_pipeline.progress import Progress
 from speech_pipeline.reply.ask_command import ask
+from speech_pipeline.server.serve_command import serve
 
 if TYPE_CHECKING:
     from speech_pipeline.pipeline import SpeechPipeline
@@ -239,5 +240,5 @@ def _ending(output: Path | None) -> str | None:
     return ending if ending in FORMATS else None
 
 
-for command in (ask, evaluate, bench, conversations):
+for command in (ask, serve, evaluate, bench, conversations):
     commands.add_command(command)
