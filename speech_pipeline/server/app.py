@@ -19,6 +19,8 @@ from speech_pipeline.server.openai_speech import speech_routes
 from speech_pipeline.server.openai_transcriptions import transcription_routes
 from speech_pipeline.server.service import Pipeline, Service
 
+OPENAI_PREFIXES = ("/v1", "/api/v1")
+
 
 def create_app(
     load: Callable[[], Pipeline],
@@ -43,15 +45,20 @@ def create_app(
             yield
 
     openai_routes = [*transcription_routes(service), *speech_routes(service), *models_routes(service, models)]
-    routes = [*host_routes(service), Mount("/v1", routes=openai_routes), Mount("/api/v1", routes=openai_routes)]
-    named = {
-        prefix + route.path for prefix in ("/v1", "/api/v1") for route in openai_routes if isinstance(route, Route)
-    }
-    named |= {route.path for route in routes if isinstance(route, Route)}
+    routes = [*host_routes(service), *(Mount(prefix, routes=openai_routes) for prefix in OPENAI_PREFIXES)]
+    named = {route.path for route in routes if isinstance(route, Route)}
+    named |= {prefix + route.path for prefix in OPENAI_PREFIXES for route in openai_routes if isinstance(route, Route)}
     middleware = [Middleware(RequestContext, metrics=service.metrics, routes=named)]
     if settings.cors_origins:
-        allowed = {"allow_methods": ["GET", "POST"], "allow_headers": ["*"], "expose_headers": ["x-request-id"]}
-        middleware.append(Middleware(CORSMiddleware, allow_origins=list(settings.cors_origins), **allowed))
+        middleware.append(
+            Middleware(
+                CORSMiddleware,
+                allow_origins=settings.cors_origins,
+                allow_methods=("GET", "POST"),
+                allow_headers=("*",),
+                expose_headers=("x-request-id", "server-timing", "retry-after"),
+            )
+        )
     return Starlette(
         routes=routes,
         middleware=middleware,

@@ -80,7 +80,8 @@ class RequestContext:
         except ClientDisconnect:
             record.status = CLIENT_LEFT
         except Exception as error:
-            record.error_code = error.code if isinstance(error, SpeechError) else SpeechError.code
+            reason = error.__cause__ if begun else error  # Starlette wraps what comes after the beginning
+            record.error_code = reason.code if isinstance(reason, SpeechError) else SpeechError.code
             log_error(logger, error)
             if not begun:
                 failure = SpeechError("The request failed inside the server; its log says where.")

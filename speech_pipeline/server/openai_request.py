@@ -63,7 +63,7 @@ def read_form(data: FormData, task: Task) -> TranscriptionRequest:
         data, "response_format", [name for name in RESPONSE_FORMATS if task == "transcribe" or name != "diarized_json"]
     )
     granularities = _listed(data, "timestamp_granularities")
-    if wrong := granularities - set(GRANULARITIES):
+    if wrong := set(granularities) - set(GRANULARITIES):
         raise InvalidParameters(f"timestamp_granularities must be word or segment{_shown(wrong)}.")
     logprobs = "logprobs" in _listed(data, "include")
     parameters: dict[str, Any] = {name: value for name, value in _texts(data) if name in _EXTENSIONS}
@@ -74,7 +74,7 @@ def read_form(data: FormData, task: Task) -> TranscriptionRequest:
     words = "word" in granularities or logprobs or response_format in ("srt", "vtt")
     parameters.setdefault("word_timestamps", words)
     if keywords := _listed(data, "keywords"):
-        parameters.setdefault("hotwords", " ".join(sorted(keywords)))
+        parameters.setdefault("hotwords", " ".join(keywords))
     if len(languages := _listed(data, "languages")) == 1:
         parameters.setdefault("language", *languages)
     config, _ = InferenceConfig.from_request(parameters)
@@ -83,7 +83,7 @@ def read_form(data: FormData, task: Task) -> TranscriptionRequest:
         config=config,
         task=task,
         response_format=response_format,
-        granularities=frozenset(granularities) or frozenset({"segment"}),
+        granularities=frozenset(granularities or ("segment",)),
         logprobs=logprobs,
         stream=_switch(data, "stream"),
         warnings=tuple(_check_chunking(data)),
@@ -115,18 +115,18 @@ def _switch(data: FormData, name: str) -> bool:
     return value in _TRUE
 
 
-def _listed(data: FormData, name: str) -> set[str]:
+def _listed(data: FormData, name: str) -> list[str]:
     """The values of a list, in any of the spellings."""
     values: list[str] = []
     for field, value in _texts(data):
         if field == name or field.startswith(f"{name}["):
             parsed = _json(value)
             values += [str(item) for item in parsed] if isinstance(parsed, list) else value.split(",")
-    return {value.strip() for value in values if value.strip()}
+    return list(dict.fromkeys(value.strip() for value in values if value.strip()))
 
 
 def _check_chunking(data: FormData) -> Iterable[str]:
-    """Warnings about ``chunking_strategy``: recordings are always cut where nobody speaks, so that it changes nothing."""
+    """Warnings about ``chunking_strategy``; it changes nothing, since recordings are always cut where nobody speaks."""
     fields = dict(_texts(data))
     value = fields.get("chunking_strategy", "").strip()
     prefix = "chunking_strategy["
