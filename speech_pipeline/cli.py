@@ -1,4 +1,4 @@
-"""The command line: ``python -m speech_pipeline transcribe|ask|serve|evaluate|bench|conversations|demo|demo-reply|starter``.
+"""The command line: ``python -m speech_pipeline COMMAND``; ``--help`` lists the commands.
 
 Results go to standard output, messages to standard error. The libraries of the models are imported only once the
 command line has been understood.

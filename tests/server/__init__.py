@@ -1,0 +1,1 @@
+"""Tests of the HTTP server: what clients get from real models, and what becomes of limits, faults and aborts."""
