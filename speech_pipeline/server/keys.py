@@ -14,7 +14,7 @@ class Keys:
     """The keys that are accepted; none at all lets everybody in."""
 
     def __init__(self, keys: Iterable[SecretStr]) -> None:
-        self._digests = [_digest(key.get_secret_value()) for key in keys]
+        self._digests = [_digest(key.get_secret_value().encode()) for key in keys]
 
     def check(self, connection: HTTPConnection) -> str | None:
         """Which key a request brings, as a name without the key itself; None where none is needed.
@@ -27,12 +27,12 @@ class Keys:
         if not self._digests:
             return None
         scheme, _, key = connection.headers.get("authorization", "").partition(" ")
-        given = _digest(key.strip() if scheme.lower() == "bearer" else "")
+        given = _digest(key.strip().encode("latin-1") if scheme.lower() == "bearer" else b"")
         matches = [hmac.compare_digest(given, digest) for digest in self._digests]
         if not any(matches):
             raise Unauthorized("Send one of the keys of this server in the header: Authorization: Bearer KEY.")
         return f"key {matches.index(True)}"
 
 
-def _digest(key: str) -> bytes:
-    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
+def _digest(key: bytes) -> bytes:
+    return hashlib.sha256(key).digest()

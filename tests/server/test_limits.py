@@ -109,7 +109,7 @@ def test_a_wait_that_is_too_long() -> None:
 
 
 def test_work_that_takes_too_long() -> None:
-    with gated(max_working_requests=1, request_timeout_s=0.3) as (url, gate, send):
+    with gated(max_working_requests=1, request_timeout_s=0.3) as (url, gate, _):
         response = post(url)
         assert (response.status_code, response.json()["error"][:19]) == (504, "[request_timed_out]")
         assert gate.cancelled.wait(30)
@@ -120,7 +120,7 @@ def test_work_that_takes_too_long() -> None:
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_caller_who_leaves_ends_the_work(stream: bool) -> None:
-    with gated(max_working_requests=1) as (url, gate, send):
+    with gated(max_working_requests=1) as (url, gate, _):
         body = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.wav"\r\n\r\nRIFF\r\n'
         body += b'--x\r\nContent-Disposition: form-data; name="stream"\r\n\r\n%d\r\n--x--\r\n' % stream
         head = b"POST /v1/audio/transcriptions HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=x\r\n"
