@@ -1,5 +1,6 @@
 # make demo          transcribe a phone call with real models and say who said what
 # make demo-reply    ask a question aloud and hear it answered
+# make serve         serve the starter models over HTTP at 127.0.0.1:8000
 # make test          run the tests on the versions the hosted handler installs
 # make test-newest   run them on the newest versions
 # make bench         measure speed, memory and accuracy beside other systems; BENCH_OPTIONS are those of its --help
@@ -13,7 +14,7 @@ BENCH_OPTIONS ?=
 
 PIP_INSTALL = -m pip install --disable-pip-version-check $(PIP_OPTIONS)
 
-.PHONY: demo demo-reply test test-newest bench lint clean
+.PHONY: demo demo-reply serve test test-newest bench lint clean
 .DEFAULT_GOAL := demo
 
 demo: .venv/demo.installed
@@ -21,6 +22,9 @@ demo: .venv/demo.installed
 
 demo-reply: .venv/voices.installed
 	.venv/bin/python -m speech_pipeline demo-reply
+
+serve: .venv/server.installed
+	.venv/bin/python -m speech_pipeline serve --model starter
 
 test: .venv/dev.installed
 	.venv/bin/python -m pytest $(PYTEST_OPTIONS)
@@ -53,7 +57,12 @@ clean:
 	.venv/bin/python $(PIP_INSTALL) -r requirements/voices.txt
 	@touch $@
 
-.venv/dev.installed: requirements/dev.txt requirements/tools.txt requirements/evaluation.txt requirements/voices.txt .venv/demo.installed
+.venv/server.installed: requirements/server.txt .venv/voices.installed
+	@echo "Installing the server ..."
+	.venv/bin/python $(PIP_INSTALL) -r requirements/server.txt
+	@touch $@
+
+.venv/dev.installed: requirements/dev.txt requirements/tools.txt requirements/evaluation.txt requirements/voices.txt requirements/server.txt .venv/demo.installed
 	@echo "Installing what the tests need ..."
 	.venv/bin/python $(PIP_INSTALL) -r requirements/dev.txt
 	@touch $@
@@ -63,7 +72,7 @@ clean:
 	.venv/bin/python $(PIP_INSTALL) -r requirements/bench.txt
 	@touch $@
 
-.venv-newest/newest.installed: requirements/newest.txt requirements/cli.txt requirements/tools.txt requirements/evaluation.txt requirements/voices.txt | .venv-newest/bin/python
+.venv-newest/newest.installed: requirements/newest.txt requirements/cli.txt requirements/tools.txt requirements/evaluation.txt requirements/voices.txt requirements/server.txt | .venv-newest/bin/python
 	@echo "Installing the newest versions (several gigabytes the first time) ..."
 	.venv-newest/bin/python $(PIP_INSTALL) -r requirements/newest.txt
 	@touch $@

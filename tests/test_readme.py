@@ -5,13 +5,16 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import click
 import pytest
 import yaml
+from openai.types.audio import TranslationCreateParams
+from openai.types.audio.transcription_create_params import TranscriptionCreateParamsStreaming
+from pydantic_settings import BaseSettings
 
-from config import InferenceConfig, ModelSettings
+from config import InferenceConfig, ModelSettings, ServerSettings
 from speech_pipeline.cli import commands
 from speech_pipeline.errors import SpeechError
 from speech_pipeline.evaluation.manifest import Entry
@@ -57,17 +60,28 @@ def test_every_parameter_is_there_with_its_default() -> None:
     assert {name: cells[0] for name, cells in table("Parameters").items()} == expected
 
 
-def test_every_setting_is_there_with_its_default() -> None:
+@pytest.mark.parametrize(("settings", "title"), [(ModelSettings, "Deploy"), (ServerSettings, "Server")])
+def test_every_setting_is_there_with_its_default(settings: type[BaseSettings], title: str) -> None:
     def shown(default: Any) -> str:
         if isinstance(default, bool):
             return f"`{json.dumps(default)}`"
-        return "unset" if default is None else f"`{default:.0f}`" if isinstance(default, float) else f"`{default}`"
+        return (
+            "unset" if default in (None, ()) else f"`{default:.0f}`" if isinstance(default, float) else f"`{default}`"
+        )
 
     expected = {
         name.upper(): shown(field.default) if field.default_factory is None else "user's cache folder"
-        for name, field in ModelSettings.model_fields.items()
+        for name, field in settings.model_fields.items()
     }
-    assert {name: cells[0] for name, cells in table("Deploy").items()} == expected
+    assert {name: cells[0] for name, cells in table(title).items()} == expected
+
+
+def test_every_field_of_openai_is_there_with_a_test_that_exists() -> None:
+    fields = {*get_type_hints(TranscriptionCreateParamsStreaming), *get_type_hints(TranslationCreateParams)}
+    assert set(table("OpenAI API")) == fields - {"known_speaker_references"}
+    tests = (REPOSITORY / "tests" / "server" / "test_openai_transcriptions.py").read_text(encoding="utf-8")
+    for *_, test in table("OpenAI API").values():
+        assert f"def {test.strip('`')}(" in tests
 
 
 def test_every_error_code_is_there() -> None:

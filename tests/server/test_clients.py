@@ -109,7 +109,7 @@ def test_openai_stream(client: openai.OpenAI, wav: Path) -> None:
 
 
 def test_openai_errors(client: openai.OpenAI, wav: Path) -> None:
-    with pytest.raises(openai.UnprocessableEntityError, match="no known container"):
+    with pytest.raises(openai.UnprocessableEntityError, match="look like text, not audio"):
         client.audio.transcriptions.create(file=("a.wav", b"no audio at all, only words"), model="whisper-1")
     with pytest.raises(openai.UnprocessableEntityError, match="language"):
         client.audio.transcriptions.create(file=wav, model="whisper-1", language="klingon")

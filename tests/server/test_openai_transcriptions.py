@@ -136,6 +136,12 @@ def test_options_reach_the_pipeline(client: openai.OpenAI, pipeline: ScriptedPip
     assert config.diarize is False
 
 
+@pytest.mark.parametrize(("languages", "told"), [(["de"], "de"), (["de", "fr"], None)])
+def test_languages(client: openai.OpenAI, pipeline: ScriptedPipeline, languages: list[str], told: str | None) -> None:
+    client.audio.transcriptions.create(file=FILE, model="whisper-1", languages=languages)
+    assert pipeline.configs[-1].language == told
+
+
 @pytest.mark.parametrize(
     ("strategy", "warned"),
     [("auto", False), ({"type": "server_vad"}, False), ({"type": "server_vad", "threshold": 0.7}, True)],

@@ -68,7 +68,7 @@ def url_of(started: subprocess.Popen[str], log: list[str]) -> str:
     assert started.stderr is not None
     for line in started.stderr:
         log.append(line)
-        if found := re.search(r"http://127.0.0.1:\d+", line):
+        if found := re.search(r"http://127\.0\.0\.1:\d+", line):
             wait_until_ready(found[0])
             return found[0]
     raise AssertionError("".join(log))
