@@ -1,6 +1,5 @@
 """The clients people use, against a server with the starter models."""
 
-import io
 import json
 import subprocess
 from collections.abc import Iterator
@@ -162,11 +161,3 @@ def test_curl(url: str, wav: Path) -> None:
     assert_greeting(json.loads(curl(f"{url}/?diarize=false", "--data-binary", f"@{wav}"))["text"])
     assert_greeting(curl(f"{url}/v1/audio/transcriptions", "-F", f"file=@{wav}", "-F", "response_format=text"))
     assert "transcript.text.done" in curl(f"{url}/v1/audio/transcriptions", "-F", f"file=@{wav}", "-F", "stream=true")
-
-
-def test_two_channels_of_one_file_are_two_speakers(url: str, wav: Path) -> None:
-    samples, rate = soundfile.read(wav, dtype="int16")
-    file = io.BytesIO()
-    soundfile.write(file, samples[:, None].repeat(2, axis=1), rate, format="wav")
-    response = requests.post(f"{url}/?channels=separate", data=file.getvalue(), timeout=TIMEOUT_S)
-    assert {segment["speaker"] for segment in response.json()["speakers"]} == {"CHANNEL_00", "CHANNEL_01"}
