@@ -137,6 +137,27 @@ class EndpointFailed(SpeechError):
     http_status = 502
 
 
+class RequestCancelled(SpeechError):
+    """The caller left before the request was done. The status is one that web servers log; nobody receives it."""
+
+    code = "request_cancelled"
+    http_status = 499
+
+
+class Overloaded(SpeechError):
+    """More audio waits than will be heard in reasonable time; a later attempt may be taken."""
+
+    code = "overloaded"
+    http_status = 503
+
+
+class ShuttingDown(SpeechError):
+    """No more requests are taken: those that were are being finished; another instance may take it."""
+
+    code = "shutting_down"
+    http_status = 503
+
+
 class ModelUnavailable(SpeechError):
     """A model could not be loaded: missing, gated, or without network."""
 

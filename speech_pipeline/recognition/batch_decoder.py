@@ -1,6 +1,6 @@
 """A batch of windows through the model: encoder, language, decoding with temperature fallback, judgement."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -26,11 +26,17 @@ from speech_pipeline.recognition.vocabulary import Vocabulary
 from speech_pipeline.stopwatch import Stopwatch
 
 
+def no_interlude() -> None:
+    """Go on with the batch."""
+
+
 class BatchDecoder:
     """Fills in the rows of a batch. Not safe for concurrent calls; the stage that owns it takes care of that.
 
     Attributes:
         stopwatch: told how long ``mel``, ``encoder``, ``decoder`` and ``alignment`` take; set by that stage.
+        interlude: called between steps of the work, where the owner may decode another batch, or raise to end this one;
+            set by that stage.
     """
 
     def __init__(
@@ -45,6 +51,7 @@ class BatchDecoder:
         self.vocabulary = Vocabulary(tokenizer, model)
         self.assistant = assistant
         self.stopwatch = Stopwatch()
+        self.interlude: Callable[[], None] = no_interlude
         self._feature_extractor = feature_extractor
         self._acceleration = acceleration
         heads = alignment_heads(model)
@@ -127,7 +134,7 @@ class BatchDecoder:
         audio.to_front(places)
         limits = [max_new_tokens(row.window.duration) for row in rows]
         with self.stopwatch.stage("decoder"):
-            drafts = self._greedy.write(audio, prompts, limits, temperature=temperature)
+            drafts = self._greedy.write(audio, prompts, limits, temperature=temperature, interlude=self.interlude)
         attempts = []
         for row, place, prompt, draft in zip(rows, places, prompts, drafts, strict=True):
             complete = draft.tokens[-1] == self.vocabulary.end
@@ -199,6 +206,7 @@ class BatchDecoder:
         encoder = self.model.get_encoder()
         # A CPU is busy with one window, and what it computes stays in its cache.
         for part in [[row] for row in missing] if self.model.device.type == "cpu" else [missing] if missing else []:
+            self.interlude()
             features = self._features(part, encoder)
             with self.stopwatch.stage("encoder"):
                 states = encoder(features).last_hidden_state

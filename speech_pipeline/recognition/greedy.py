@@ -4,7 +4,7 @@ Writes what :func:`.decoding.decode` writes without beams and without an assista
 token, and where it looked, is kept on the way, so that no second pass has to ask.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from types import MappingProxyType
@@ -80,6 +80,7 @@ class GreedyDecoder:
         limits: Sequence[int],
         *,
         temperature: float = 0.0,
+        interlude: Callable[[], None] = lambda: None,
     ) -> list[Draft]:
         """Write what the rows say; a row whose text has ended takes no further part.
 
@@ -89,12 +90,29 @@ class GreedyDecoder:
             prompts: int64 [rows, prompt tokens].
             limits: most tokens of each row, the end token included.
             temperature: 0 takes the likeliest token, above 0 samples.
+            interlude: called before each step. It may write another batch, or raise to end this one.
 
         Returns:
             A draft for each row, in the order of ``prompts``.
         """
+        # A batch that is written in an interlude of this one does without the graphs, which are in use.
+        static, self._static = self._static, None
+        try:
+            in_use = static if static is not None and static.take(audio) else None
+            return self._write(audio, prompts, limits, temperature, interlude, in_use)
+        finally:
+            self._static = static
+
+    def _write(
+        self,
+        audio: AudioKeysValues,
+        prompts: Tensor,
+        limits: Sequence[int],
+        temperature: float,
+        interlude: Callable[[], None],
+        static: StaticSteps | None,
+    ) -> list[Draft]:
         device = prompts.device
-        static = self._static if self._static is not None and self._static.take(audio) else None
         text = self._step.new_text() if static is None else static.text
         sampling = Sampling(temperature) if temperature > 0 else None
         most = self._step.positions - prompts.shape[1]
@@ -104,6 +122,7 @@ class GreedyDecoder:
         steps: list[tuple[Tensor, Tensor, dict[int, Tensor]]] = []
         tokens = prompts
         while len(rows):
+            interlude()
             if static is None or not steps:
                 logits, seen = self._step(tokens, audio, text, self._watched)
             else:

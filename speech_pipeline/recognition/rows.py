@@ -31,7 +31,7 @@ class Hypothesis:
     reading: Reading
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Row:
     """A window, what is asked of it, and what is known about it so far.
 
@@ -40,6 +40,7 @@ class Row:
         config: options of its request; windows of one recording carry the same object.
         previous: token ids of hotwords and prompt, empty without.
         assisted: whether the assistant proposes tokens.
+        place: of its window among those of its call; the parts of a window that is heard again share it.
         states: encoder output [1, 1500, width], where it was computed ahead of the batch.
         elected: code of the language of its recording, where that is known.
         language: code of the language it is decoded in.
@@ -52,6 +53,7 @@ class Row:
     config: InferenceConfig
     previous: list[int] = field(default_factory=list)
     assisted: bool = False
+    place: int = 0
     states: Tensor | None = None
     elected: str | None = None
     language: str = ""
@@ -60,17 +62,22 @@ class Row:
     doubtful: bool = True
 
 
-def batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """Group rows whose options fit together into batches of their ``batch_size``; assisted ones go alone.
+def sharing_key(row: Row) -> tuple[int, int]:
+    """Rows with the same key may share a batch, unless they are assisted.
 
     Languages, tasks, temperatures and guards may differ within a batch; the number of prompt tokens may not.
     """
-    groups: dict[tuple[int, int, int], list[Row]] = {}
+    return row.config.num_beams, len(row.previous)
+
+
+def batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """Group rows whose options fit together into batches of their ``batch_size``; assisted ones go alone."""
+    groups: dict[tuple[int, tuple[int, int]], list[Row]] = {}
     for row in rows:
         if row.assisted:
             yield [row]
             continue
-        key = (row.config.batch_size, row.config.num_beams, len(row.previous))
+        key = (row.config.batch_size, sharing_key(row))
         group = groups.setdefault(key, [])
         group.append(row)
         if len(group) == row.config.batch_size:

@@ -2,59 +2,37 @@
 
 import threading
 from collections import Counter, deque
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 
-import numpy as np
 import torch
 from transformers import PreTrainedTokenizerBase, WhisperFeatureExtractor, WhisperForConditionalGeneration
 
 from config import InferenceConfig
 from speech_pipeline.errors import AssistantUnavailable, OutOfMemory, UnsupportedByModel
 from speech_pipeline.languages import language_name
+from speech_pipeline.listener import Listener, SegmentRelease, end_if_cancelled
 from speech_pipeline.memory import is_out_of_memory, release_cached_memory
 from speech_pipeline.progress import Progress, no_progress
 from speech_pipeline.recognition.acceleration import PLAIN, Acceleration
 from speech_pipeline.recognition.assistant import Assistant
-from speech_pipeline.recognition.batch_decoder import BatchDecoder
-from speech_pipeline.recognition.guards import is_silence
-from speech_pipeline.recognition.language import vote
+from speech_pipeline.recognition.batch_decoder import BatchDecoder, no_interlude
+from speech_pipeline.recognition.election import Ballot, Election, elections
+from speech_pipeline.recognition.finishing import finish
+from speech_pipeline.recognition.recognizer import Assembly, Halves, Recognition
 from speech_pipeline.recognition.rows import Row, batches
-from speech_pipeline.recognition.segments import split_segments
-from speech_pipeline.recognition.windows import Window, halve
-from speech_pipeline.recognition.word_times import time_words
+from speech_pipeline.recognition.windows import Window
 from speech_pipeline.stopwatch import Stopwatch
-from speech_pipeline.transcript import Segment
-
-VOTERS = 5
-"""Windows of a recording that vote on its language, spread evenly over it."""
-
-MIN_HALF_S = 1.0
-"""A window whose text was cut is not cut into shorter parts than this, in seconds."""
-
-MIN_DOUBTFUL_HALF_S = 5.0
-"""The same of a window whose text is doubtful at every temperature; the model needs some context."""
-
-
-@dataclass(frozen=True, slots=True)
-class Recognition:
-    """What was recognised in one window.
-
-    Attributes:
-        segments: in order of time; empty where nobody speaks.
-        language: code of the language it was decoded in.
-        warnings: sentences for the caller.
-    """
-
-    segments: tuple[Segment, ...]
-    language: str
-    warnings: tuple[str, ...] = ()
 
 
 class WhisperRecognizer:
-    """Windows to words with a Whisper model of ``transformers``.
+    """Windows to words with a Whisper model of ``transformers``; a :class:`.recognizer.Recognizer`.
 
-    One call runs at a time; calls from several threads wait for each other.
+    One call runs at a time; calls from several threads wait for each other. The steps of :meth:`recognize` are there
+    for those who put batches together themselves, from the windows of several calls: :meth:`prepare` makes rows of
+    windows, :meth:`call_elections` and :meth:`ballot` settle languages, :meth:`decode` writes the texts of a batch, and
+    :meth:`finish` makes a recognition of a row, or two rows that are to be decoded in its place.
     """
 
     def __init__(
@@ -71,7 +49,7 @@ class WhisperRecognizer:
         self._can_translate = (
             self._vocabulary.multilingual and model.config.decoder_layers == model.config.encoder_layers
         )
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -106,22 +84,28 @@ class WhisperRecognizer:
         items: Sequence[tuple[Window, InferenceConfig]],
         progress: Progress = no_progress,
         stopwatch: Stopwatch | None = None,
+        listener: Listener | None = None,
     ) -> list[Recognition]:
-        """Recognise windows of any number of requests, each with its own options.
-
-        Windows that carry the same ``InferenceConfig`` object belong to one recording, whose windows of one channel
-        vote on its language together. Windows whose options fit together share a batch.
-
-        Args:
-            items: (window, options) in any order.
-            progress: told the share of windows that are done.
-            stopwatch: told how long ``mel``, ``encoder``, ``decoder`` and ``alignment`` take.
-
-        Returns:
-            One recognition a window, in the order of ``items``.
+        """See :class:`.recognizer.Recognizer`. Windows whose options fit together share a batch.
 
         Raises:
+            AssistantUnavailable, UnsupportedByModel: see :meth:`check`.
             OutOfMemory: a single window does not fit in memory.
+            RequestCancelled: the listener has left.
+        """
+        rows = self.prepare(items)
+        stopwatch = stopwatch or Stopwatch()
+        with self._lock:
+            for election in self.call_elections(rows):
+                for voter in election.voters:
+                    end_if_cancelled(listener)
+                    election.cast(voter, self.ballot(voter, stopwatch))
+            return self._decode_all(rows, progress, stopwatch, listener)
+
+    def prepare(self, items: Sequence[tuple[Window, InferenceConfig]]) -> list[Row]:
+        """Rows of the windows of one call.
+
+        Raises:
             AssistantUnavailable, UnsupportedByModel: see :meth:`check`.
         """
         configs = {id(config): config for _, config in items}
@@ -129,14 +113,51 @@ class WhisperRecognizer:
             self.check(config)
         previous = {key: self._vocabulary.previous(config.hotwords, config.prompt) for key, config in configs.items()}
         windows_of = Counter(id(config) for _, config in items)
-        rows = [
-            Row(window, config, previous[id(config)], self._is_assisted(config, windows_of[id(config)]))
-            for window, config in items
+        return [
+            Row(window, config, previous[id(config)], self._is_assisted(config, windows_of[id(config)]), place)
+            for place, (window, config) in enumerate(items)
         ]
+
+    def call_elections(self, rows: Sequence[Row]) -> list[Election]:
+        """The votes that are to be held before rows are decoded."""
+        return elections(rows, multilingual=bool(self._vocabulary.languages))
+
+    def ballot(self, row: Row, stopwatch: Stopwatch) -> Ballot:
+        """What a window says in an election.
+
+        Raises:
+            OutOfMemory: it does not fit in memory.
+        """
+        with self._at_work(stopwatch, no_interlude):
+            try:
+                probabilities, speech = self._decoder.language_probabilities(row)
+            except (MemoryError, RuntimeError) as error:
+                if is_out_of_memory(error):
+                    raise no_room() from error
+                raise
+        return probabilities, speech * row.window.duration
+
+    def decode(self, rows: Sequence[Row], stopwatch: Stopwatch, interlude: Callable[[], None] = no_interlude) -> None:
+        """Write the texts of a batch whose rows may share one, see :func:`.rows.sharing_key`.
+
+        Args:
+            rows: each keeps its best text for :meth:`finish`.
+            stopwatch: see :meth:`recognize`.
+            interlude: called between steps, where another batch may be decoded; what it raises ends this one.
+        """
+        with self._at_work(stopwatch, interlude):
+            self._decoder.decode(rows)
+
+    @contextmanager
+    def _at_work(self, stopwatch: Stopwatch, interlude: Callable[[], None]) -> Iterator[None]:
+        decoder = self._decoder
         with self._lock, torch.inference_mode():
-            self._decoder.stopwatch = stopwatch or Stopwatch()
-            self._elect_languages(rows)
-            return self._decode(rows, progress)
+            before = decoder.stopwatch, decoder.interlude
+            decoder.stopwatch, decoder.interlude = stopwatch, interlude
+            try:
+                yield
+            finally:
+                decoder.stopwatch, decoder.interlude = before
 
     def _is_assisted(self, config: InferenceConfig, windows: int) -> bool:
         """``auto`` uses the assistant where it pays: for a request of one window."""
@@ -144,36 +165,12 @@ class WhisperRecognizer:
             return self._decoder.assistant is not None and windows == 1 and config.num_beams == 1
         return bool(config.assisted)
 
-    def _elect_languages(self, rows: Sequence[Row]) -> None:
-        """Settle the language of each recording: the one asked for, or the winner of a vote.
-
-        Channels may be in different languages, so that each votes for itself. One window alone needs no vote; its
-        language is found when it is decoded.
-        """
-        tracks: dict[tuple[int, int | None], list[Row]] = {}
-        for row in rows:
-            tracks.setdefault((id(row.config), row.window.channel), []).append(row)
-        for track in tracks.values():
-            elected = track[0].config.language if self._vocabulary.languages else "en"
-            if elected is None and len(track) > 1:
-                voters = {round(place) for place in np.linspace(0, len(track) - 1, VOTERS)}
-                elected = vote([self._ballot(track[place]) for place in sorted(voters)])
-            for row in track:
-                row.elected = elected
-
-    def _ballot(self, row: Row) -> tuple[dict[str, float], float]:
-        """Probability of each language, and the weight of the window: the seconds in which somebody seems to speak."""
-        try:
-            probabilities, speech = self._decoder.language_probabilities(row)
-        except (MemoryError, RuntimeError) as error:
-            if is_out_of_memory(error):
-                raise _no_room() from error
-            raise
-        return probabilities, speech * row.window.duration
-
-    def _decode(self, rows: Sequence[Row], progress: Progress) -> list[Recognition]:
+    def _decode_all(
+        self, rows: Sequence[Row], progress: Progress, stopwatch: Stopwatch, listener: Listener | None
+    ) -> list[Recognition]:
         """Decode rows in batches. After a batch that did not fit in memory no larger one than its half is tried."""
-        recognitions: dict[int, Recognition] = {}
+        assembly = Assembly(len(rows))
+        release = None if listener is None else SegmentRelease(listener, [row.window.start for row in rows])
         pending = deque(batches(rows))
         most: int | None = None
         while pending:
@@ -181,78 +178,41 @@ class WhisperRecognizer:
             if most is not None and len(batch) > most:
                 pending.extendleft([batch[most:], batch[:most]])
                 continue
+            end_if_cancelled(listener)
             try:
-                self._decoder.decode(batch)
+                self.decode(batch, stopwatch, lambda: end_if_cancelled(listener))
             except (MemoryError, RuntimeError) as error:
                 if not is_out_of_memory(error):
                     raise
                 if len(batch) == 1:
-                    raise _no_room() from error
+                    raise no_room() from error
                 most = -(-len(batch) // 2)
                 pending.appendleft(batch)
             else:
+                again: list[Row] = []
                 for row in batch:
-                    recognitions[id(row)] = self._recognition(row)
-                progress("recognition", len(recognitions) / len(rows))
+                    outcome = self.finish(row, stopwatch)
+                    done = assembly.add(row, outcome)
+                    if not isinstance(outcome, Recognition):
+                        again += outcome
+                    elif done is not None and release is not None:
+                        release.finish(row.place, done.segments)
+                pending.extendleft(reversed(list(batches(again))))
+                progress("recognition", assembly.share)
                 continue
             # Past this point the failed attempt's frames, and the memory they held, are gone.
             release_cached_memory()
-        results = [recognitions[id(row)] for row in rows]
+        results = [assembly.result(place) for place in range(len(rows))]
         if most is not None:
             warning = f"The batch size was reduced to {most}, because more did not fit in memory."
             results = [replace(result, warnings=(*result.warnings, warning)) for result in results]
         return results
 
-    def _recognition(self, row: Row) -> Recognition:
-        """The kept text as segments, and what the caller should know about it. The row's attempts are let go."""
-        best, row.best = row.best, None
-        assert best is not None
-        if is_silence(row.no_speech_probability, best.average_log_probability, row.config):
-            return Recognition((), row.language)
-        if row.doubtful or not best.complete:
-            shortest = MIN_DOUBTFUL_HALF_S if row.doubtful else MIN_HALF_S
-            if row.window.duration >= 2 * shortest:
-                return self._in_halves(row)
-        warnings = []
-        if row.doubtful or not best.complete:
-            warnings.append(
-                f"The text from {row.window.start:.1f} s to {row.window.end:.1f} s is doubtful: the model repeats "
-                "itself or is unsure."
-            )
-        written = "en" if row.config.task == "translate" else row.language
-        with self._decoder.stopwatch.stage("alignment"):
-            words = time_words(self._vocabulary, best.tokens, written, row.window, best.reading)
-        segments = tuple(
-            Segment(
-                text="".join(word.text for word in group),
-                start=group[0].start,
-                end=group[-1].end,
-                words=group,
-                language=row.language,
-                average_log_probability=best.average_log_probability,
-                compression_ratio=best.compression_ratio,
-                no_speech_probability=row.no_speech_probability,
-                temperature=best.temperature,
-                channel=row.window.channel,
-            )
-            for group in split_segments(words)
-        )
-        return Recognition(segments, row.language, tuple(warnings))
-
-    def _in_halves(self, row: Row) -> Recognition:
-        """Recognise a window again in two parts.
-
-        Its text takes more tokens than the decoder has positions for, or the model lost its thread, as it does where
-        voices differ in level or phrases come again, and finds it more easily in less.
-        """
-        parts = [replace(row, window=half, elected=row.language, doubtful=True) for half in halve(row.window)]
-        recognitions = self._decode(parts, no_progress)
-        return Recognition(
-            tuple(segment for recognition in recognitions for segment in recognition.segments),
-            row.language,
-            tuple(warning for recognition in recognitions for warning in recognition.warnings),
-        )
+    def finish(self, row: Row, stopwatch: Stopwatch) -> Recognition | Halves:
+        """What a decoded row says, or two parts of it that are to be decoded in its place."""
+        return finish(row, self._vocabulary, stopwatch)
 
 
-def _no_room() -> OutOfMemory:
+def no_room() -> OutOfMemory:
+    """What to say where a batch of one window did not fit."""
     return OutOfMemory("Not even one window fits in memory; deploy a smaller model or a larger machine.")
