@@ -103,6 +103,7 @@ class Diarizer:
     def _apply(self, samples: NDArray[np.float32], limits: "_Limits", hook: "_ProgressHook") -> Any:
         """Run the pipeline, a second time with smaller batches when memory runs out."""
         with Diarizer._lock, _process_settings_kept():
+            hook.begin()
             try:
                 return self._run(samples, limits, hook)
             except OutOfMemory:
@@ -180,6 +181,10 @@ class _ProgressHook:
         self._progress = progress
         self._shares = shares
         self._fraction = 0.0
+
+    def begin(self) -> None:
+        """Say that nothing is done yet; who waited in vain for others to be done can leave."""
+        self._progress("diarization", 0.0)
 
     def __call__(
         self, step: str, artifact: Any, file: Any = None, total: int | None = None, completed: int | None = None

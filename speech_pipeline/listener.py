@@ -4,6 +4,7 @@ import threading
 from collections.abc import Sequence
 
 from speech_pipeline.errors import RequestCancelled
+from speech_pipeline.progress import Progress
 from speech_pipeline.transcript import Segment
 
 
@@ -33,6 +34,16 @@ def end_if_cancelled(listener: Listener | None) -> None:
     """
     if listener is not None and listener.cancelled.is_set():
         raise RequestCancelled("The caller left before the request was done; send it again for a result.")
+
+
+def unless_cancelled(progress: Progress, listener: Listener | None) -> Progress:
+    """The same, and it ends the stage that reports for a caller who has left."""
+
+    def report(stage: str, fraction: float) -> None:
+        end_if_cancelled(listener)
+        progress(stage, fraction)
+
+    return report
 
 
 class SegmentRelease:

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from config import InferenceConfig
-from diarization_utils import assign_speakers, number_speakers
-from speech_pipeline.audio.decoding import SAMPLING_RATE, Audio, load_audio
+from speech_pipeline.audio.decoding import Audio, load_audio
 from speech_pipeline.audio.voice_activity import VoiceActivityDetector
 from speech_pipeline.diarization import Diarizer
 from speech_pipeline.error_log import log_error
@@ -19,17 +18,19 @@ from speech_pipeline.errors import (
     RecognitionUnavailable,
     ReplyFailed,
     ReplyUnavailable,
+    RequestCancelled,
     SpeechError,
 )
 from speech_pipeline.formats import format_transcript
 from speech_pipeline.languages import most_spoken
+from speech_pipeline.listener import Listener, end_if_cancelled, unless_cancelled
 from speech_pipeline.overlap import started
+from speech_pipeline.presentation import PresentedSegments, presented
 from speech_pipeline.progress import Progress, no_progress
-from speech_pipeline.recognition.whisper import Recognition, WhisperRecognizer
-from speech_pipeline.recognition.windows import Window, cut_windows
+from speech_pipeline.recognition.recognizer import Recognition, Recognizer
 from speech_pipeline.reply.text_request import TEXT_TASKS, read_text_request
 from speech_pipeline.stopwatch import Stopwatch
-from speech_pipeline.tracks import Track, by_channel, listen
+from speech_pipeline.tracks import Track, by_channel, by_speaker, listen, windows_of
 from speech_pipeline.transcript import Diarization, Reply, Segment, SpeakerTurn, Transcript
 
 if TYPE_CHECKING:  # an endpoint without replies does without their libraries
@@ -46,7 +47,7 @@ class SpeechPipeline:
 
     def __init__(
         self,
-        recognizer: WhisperRecognizer | None,
+        recognizer: Recognizer | None,
         voice_activity: VoiceActivityDetector,
         diarizer: Diarizer | None = None,
         reply_stage: "ReplyStage | None" = None,
@@ -74,7 +75,13 @@ class SpeechPipeline:
         self._max_audio_duration_s = max_audio_duration_s
         self._overlap_stages = overlap_stages
 
-    def respond(self, inputs: object, config: InferenceConfig, progress: Progress = no_progress) -> Transcript | Reply:
+    def respond(
+        self,
+        inputs: object,
+        config: InferenceConfig,
+        progress: Progress = no_progress,
+        listener: Listener | None = None,
+    ) -> Transcript | Reply:
         """Do what a request asks for: transcribe a recording, or answer or speak a text.
 
         Args:
@@ -82,26 +89,36 @@ class SpeechPipeline:
                 :func:`speech_pipeline.reply.text_request.read_text_request`.
             config: what is asked for.
             progress: told how far each stage is.
+            listener: told of segments while later ones are in work; may cancel the request.
 
         Raises:
+            RequestCancelled: the listener has left.
             SpeechError: any of its kinds; requests that cannot be honoured are refused before any work.
         """
         request = read_text_request(inputs, config.task if "task" in config.model_fields_set else None)
         if request is None:
-            return self.transcribe(inputs, config, progress)
+            return self.transcribe(inputs, config, progress, listener)
         stage = self._replies()
         work = stage.speak if request.task == "speak" else stage.answer
-        return work(request.text, config.language, config)
+        return work(request.text, config.language, config, listener)
 
-    def transcribe(self, inputs: object, config: InferenceConfig, progress: Progress = no_progress) -> Transcript:
+    def transcribe(
+        self,
+        inputs: object,
+        config: InferenceConfig,
+        progress: Progress = no_progress,
+        listener: Listener | None = None,
+    ) -> Transcript:
         """Transcribe one recording, and answer what was said where the configuration asks for a reply.
 
         Args:
             inputs: the ``inputs`` of a request: bytes, base64, a data URI, or samples with their rate.
             config: what is asked for.
             progress: told how far each stage is.
+            listener: told of segments while later ones are in work; may cancel the request.
 
         Raises:
+            RequestCancelled: the listener has left.
             SpeechError: any of its kinds; requests that cannot be honoured are refused before any work.
         """
         self._check(config)
@@ -116,23 +133,25 @@ class SpeechPipeline:
                     max_duration_s=self._max_audio_duration_s,
                 )
             warnings = list(audio.warnings)
-            with self._diarization(audio, config, progress, stopwatch) as diarization:
+            end_if_cancelled(listener)
+            with self._diarization(audio, config, unless_cancelled(progress, listener), stopwatch) as diarization:
                 with stopwatch.stage("voice_activity"):
                     separate = config.channels == "separate"
                     tracks = listen(audio, self._voice_activity, warnings, separate_channels=separate)
+                end_if_cancelled(listener)
                 with stopwatch.stage("recognition"):
-                    segments = self._recognize(tracks, config, progress, warnings, stopwatch)
+                    segments = self._recognize(tracks, config, progress, warnings, stopwatch, listener)
                 speaker_segments: tuple[Segment, ...] = ()
                 turns: tuple[SpeakerTurn, ...] = ()
                 if separate:
                     speaker_segments, turns = by_channel(segments, tracks)
                 elif diarization is not None:
-                    speaker_segments, turns = _by_speaker(segments, diarization(), warnings)
+                    speaker_segments, turns = by_speaker(segments, diarization(), warnings)
                 elif config.num_speakers or config.min_speakers or config.max_speakers:
                     warnings.append("The number of speakers had no effect: no diarization model is loaded.")
             transcript = Transcript(
-                segments=_presented(segments, config),
-                speaker_segments=_presented(speaker_segments, config),
+                segments=presented(segments, config),
+                speaker_segments=presented(speaker_segments, config),
                 turns=turns,
                 language=most_spoken(segments) or config.language,
                 duration=audio.duration,
@@ -142,7 +161,7 @@ class SpeechPipeline:
             reply = None
             if config.reply:
                 with stopwatch.stage("reply"):
-                    reply = self._answer(transcript, config)
+                    reply = self._answer(transcript, config, listener)
                 warnings += reply.warnings
             elif config.reply_options_given:
                 warnings.append(f"Without reply these had no effect: {', '.join(config.reply_options_given)}.")
@@ -159,12 +178,14 @@ class SpeechPipeline:
             raise ReplyUnavailable("Replies need models that are not loaded; set LM_MODEL and TTS_MODEL at deployment.")
         return self._reply_stage
 
-    def _answer(self, transcript: Transcript, config: InferenceConfig) -> Reply:
+    def _answer(self, transcript: Transcript, config: InferenceConfig, listener: Listener | None) -> Reply:
         """The answer to what was said; where there is none, the reason, so that the transcript is not lost."""
         if not transcript.text:
             return Reply(warnings=("Nobody speaks in the recording; there was nothing to answer.",))
         try:
-            return self._replies().answer(transcript.text, transcript.language, config)
+            return self._replies().answer(transcript.text, transcript.language, config, listener)
+        except RequestCancelled:
+            raise
         except SpeechError as error:
             failure = error
         except Exception as error:
@@ -172,7 +193,7 @@ class SpeechPipeline:
             failure = ReplyFailed("The reply failed for a reason that is not in the request.")
         return Reply(language=transcript.language, complete=False, warnings=(str(failure),))
 
-    def _recognition(self) -> WhisperRecognizer:
+    def _recognition(self) -> Recognizer:
         if self._recognizer is None:
             raise RecognitionUnavailable(
                 "Recordings need a Whisper model and none is loaded; set ASR_MODEL at deployment, or send text."
@@ -201,19 +222,14 @@ class SpeechPipeline:
         progress: Progress,
         warnings: list[str],
         stopwatch: Stopwatch,
+        listener: Listener | None,
     ) -> tuple[Segment, ...]:
-        windows: list[Window] = []
-        for track in tracks:
-            windows += cut_windows(
-                track.samples,
-                track.activity.regions if config.vad else ((0.0, len(track.samples) / SAMPLING_RATE),),
-                max_duration_s=config.chunk_length_s,
-                probabilities=track.activity.probabilities,
-                channel=track.channel,
-            )
         try:
             recognitions: list[Recognition] = self._recognition().recognize(
-                [(window, config) for window in windows], progress, stopwatch
+                [(window, config) for window in windows_of(tracks, config)],
+                progress,
+                stopwatch,
+                None if listener is None else PresentedSegments(listener, config),
             )
         except SpeechError:
             raise
@@ -246,17 +262,3 @@ class SpeechPipeline:
 
         with started(diarize, progress, now=self._overlap_stages) as result:
             yield result
-
-
-def _by_speaker(
-    segments: tuple[Segment, ...], diarization: Diarization, warnings: list[str]
-) -> tuple[tuple[Segment, ...], tuple[SpeakerTurn, ...]]:
-    """Segments with their speakers, and the turns."""
-    warnings += diarization.warnings
-    attributed, numbered = number_speakers(assign_speakers(segments, diarization), diarization)
-    return attributed, numbered.turns
-
-
-def _presented(segments: tuple[Segment, ...], config: InferenceConfig) -> tuple[Segment, ...]:
-    """Without the words, where their times were not asked for."""
-    return segments if config.word_timestamps else tuple(replace(segment, words=()) for segment in segments)

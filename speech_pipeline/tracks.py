@@ -1,4 +1,4 @@
-"""What recognition listens to: the mix of a recording, or its channels one by one."""
+"""What recognition listens to, the mix of a recording or its channels one by one, and who speaks there."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,10 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from diarization_utils import with_speaker
-from speech_pipeline.audio.decoding import Audio
+from config import InferenceConfig
+from diarization_utils import assign_speakers, number_speakers, with_speaker
+from speech_pipeline.audio.decoding import SAMPLING_RATE, Audio
 from speech_pipeline.audio.voice_activity import VoiceActivity, VoiceActivityDetector
-from speech_pipeline.transcript import Segment, SpeakerTurn
+from speech_pipeline.recognition.windows import Window, cut_windows
+from speech_pipeline.transcript import Diarization, Segment, SpeakerTurn
 
 
 @dataclass(slots=True)
@@ -44,6 +46,20 @@ def listen(
     return [Track(samples, channel, voice_activity.detect(samples)) for samples, channel in heard]
 
 
+def windows_of(tracks: Sequence[Track], config: InferenceConfig) -> list[Window]:
+    """What the recogniser is to hear of the tracks, one after the other, in order of time within each."""
+    windows: list[Window] = []
+    for track in tracks:
+        windows += cut_windows(
+            track.samples,
+            track.activity.regions if config.vad else ((0.0, len(track.samples) / SAMPLING_RATE),),
+            max_duration_s=config.chunk_length_s,
+            probabilities=track.activity.probabilities,
+            channel=track.channel,
+        )
+    return windows
+
+
 def by_channel(
     segments: Sequence[Segment], tracks: Sequence[Track]
 ) -> tuple[tuple[Segment, ...], tuple[SpeakerTurn, ...]]:
@@ -55,3 +71,12 @@ def by_channel(
     labelled = tuple(with_speaker(segment, label(segment.channel)) for segment in segments)
     turns = [SpeakerTurn(label(track.channel), *region) for track in tracks for region in track.activity.regions]
     return labelled, tuple(sorted(turns, key=lambda turn: turn.start))
+
+
+def by_speaker(
+    segments: tuple[Segment, ...], diarization: Diarization, warnings: list[str]
+) -> tuple[tuple[Segment, ...], tuple[SpeakerTurn, ...]]:
+    """Segments with their speakers, and the turns; adds to ``warnings``."""
+    warnings += diarization.warnings
+    attributed, numbered = number_speakers(assign_speakers(segments, diarization), diarization)
+    return attributed, numbered.turns

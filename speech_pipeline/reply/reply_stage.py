@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from speech_pipeline.errors import InvalidText, ReplyFailed, ReplyUnavailable, UnknownVoice
+from speech_pipeline.listener import Listener, end_if_cancelled
 from speech_pipeline.reply.language_model import LanguageModel, Written
 from speech_pipeline.reply.options import ReplyOptions
 from speech_pipeline.reply.prompts import conversation
@@ -65,27 +66,32 @@ class ReplyStage:
             shown = ", ".join(sorted(names)[:_NAMES_SHOWN]) + (", ..." if len(names) > _NAMES_SHOWN else "")
             raise UnknownVoice(f"The voice that was asked for does not exist; there are {shown}.")
 
-    def answer(self, question: str, language: str | None, options: ReplyOptions) -> Reply:
+    def answer(
+        self, question: str, language: str | None, options: ReplyOptions, listener: Listener | None = None
+    ) -> Reply:
         """Answer a question in text and voice.
 
         Args:
             question: what was said or written.
             language: code of the language it is in; None: told from the text.
             options: what is asked for.
+            listener: may cancel the answer, which ends after the current token and the current piece of speech.
 
         Returns:
             The answer; where something failed half way, what there is of it, with a warning that begins with the code.
 
         Raises:
+            RequestCancelled: the listener has left.
             SpeechError: the request cannot be honoured, or nothing at all was written.
         """
-        return _collected(self.stream(question, language, options), options.audio_format)
+        return _collected(self.stream(question, language, options, listener), options.audio_format, listener)
 
-    def speak(self, text: str, language: str | None, options: ReplyOptions) -> Reply:
+    def speak(self, text: str, language: str | None, options: ReplyOptions, listener: Listener | None = None) -> Reply:
         """Speak a text as it stands; arguments and result as those of :meth:`answer`.
 
         Raises:
             InvalidText: there is nothing in the text that can be spoken.
+            RequestCancelled: the listener has left.
             SpeechError: the request cannot be honoured.
         """
         language = self._language(text, language, options, answers=False)
@@ -97,10 +103,14 @@ class ReplyStage:
             emit(text)
             return Written(complete=True)
 
-        return _collected(self._stream(read_out, language, options), options.audio_format)
+        return _collected(self._stream(read_out, language, options), options.audio_format, listener)
 
-    def stream(self, question: str, language: str | None, options: ReplyOptions) -> ReplyStream:
+    def stream(
+        self, question: str, language: str | None, options: ReplyOptions, listener: Listener | None = None
+    ) -> ReplyStream:
         """The same as :meth:`answer`, piece by piece while it is written.
+
+        A listener that leaves ends the writing; who iterates leaves by itself.
 
         Raises:
             SpeechError: the request cannot be honoured; nothing was started.
@@ -111,9 +121,13 @@ class ReplyStage:
         messages = conversation(question, language, history=options.messages, system_prompt=options.system_prompt)
 
         def write(emit: Callable[[str], None]) -> Written:
+            def emit_to_listener(text: str) -> None:
+                end_if_cancelled(listener)
+                emit(text)
+
             return model.write(
                 messages,
-                emit,
+                emit_to_listener,
                 max_tokens=options.max_reply_tokens,
                 temperature=options.reply_temperature,
                 seed=options.seed,
@@ -136,9 +150,17 @@ class ReplyStage:
         return ReplyStream(source, self._voice, language=language, voice_name=options.voice, speed=options.speed)
 
 
-def _collected(stream: ReplyStream, audio_format: str) -> Reply:
+def _collected(stream: ReplyStream, audio_format: str, listener: Listener | None) -> Reply:
     """The whole reply."""
-    speeches = [piece.speech for piece in stream if piece.speech is not None]
+    speeches = []
+    try:
+        for piece in stream:
+            end_if_cancelled(listener)
+            if piece.speech is not None:
+                speeches.append(piece.speech)
+    finally:
+        stream.cancel()
+    end_if_cancelled(listener)
     if not stream.text:
         raise stream.failure or ReplyFailed("The language model wrote no answer.")
     warnings = list(stream.warnings)
