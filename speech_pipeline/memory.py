@@ -2,6 +2,8 @@
 
 import torch
 
+from speech_pipeline.errors import OutOfMemory
+
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether a device, a library or the CPU's allocator had no memory left; they have no type of error in common."""
@@ -19,3 +21,8 @@ def release_cached_memory() -> None:
         torch.cuda.empty_cache()
     if torch.backends.mps.is_available():
         torch.mps.empty_cache()
+
+
+def no_room() -> OutOfMemory:
+    """What to say where a batch of one window did not fit."""
+    return OutOfMemory("Not even one window fits in memory; deploy a smaller model or a larger machine.")

@@ -10,10 +10,10 @@ import torch
 from transformers import PreTrainedTokenizerBase, WhisperFeatureExtractor, WhisperForConditionalGeneration
 
 from config import InferenceConfig
-from speech_pipeline.errors import AssistantUnavailable, OutOfMemory, UnsupportedByModel
+from speech_pipeline.errors import AssistantUnavailable, UnsupportedByModel
 from speech_pipeline.languages import language_name
 from speech_pipeline.listener import Listener, SegmentRelease, end_if_cancelled
-from speech_pipeline.memory import is_out_of_memory, release_cached_memory
+from speech_pipeline.memory import is_out_of_memory, no_room, release_cached_memory
 from speech_pipeline.progress import Progress, no_progress
 from speech_pipeline.recognition.acceleration import PLAIN, Acceleration
 from speech_pipeline.recognition.assistant import Assistant
@@ -211,8 +211,3 @@ class WhisperRecognizer:
     def finish(self, row: Row, stopwatch: Stopwatch) -> Recognition | Halves:
         """What a decoded row says, or two parts of it that are to be decoded in its place."""
         return finish(row, self._vocabulary, stopwatch)
-
-
-def no_room() -> OutOfMemory:
-    """What to say where a batch of one window did not fit."""
-    return OutOfMemory("Not even one window fits in memory; deploy a smaller model or a larger machine.")

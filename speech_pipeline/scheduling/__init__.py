@@ -1,0 +1,1 @@
+"""Windows of concurrent requests in common batches."""
