@@ -55,7 +55,11 @@ class ModelSettings(BaseSettings):
         description="precision of Whisper; auto picks what the machine is fastest in, on a CPU a mixture with int8",
     )
     lean_decoding: bool = Field(default=True, description="greedy text by a loop of our own, not by transformers")
+    cuda_graphs: bool = Field(default=False, description="that loop's steps as CUDA graphs, made at start")
     fast_diarization: bool = Field(default=True, description="shared work between windows; false: as pyannote does it")
+    overlap_stages: Annotated[bool | Literal["auto"], BeforeValidator(switch)] = Field(
+        default="auto", description="find speakers while words are recognised; auto: on a GPU"
+    )
     max_audio_bytes: int = Field(default=512 * 1024**2, gt=0, description="largest encoded recording, in bytes")
     max_audio_duration_s: float = Field(
         default=10_800.0, gt=0, allow_inf_nan=False, description="longest recording, in seconds"

@@ -68,6 +68,7 @@ def load_pipeline(
             device=device,
             precision=precision,
             lean_loop=settings.lean_decoding,
+            cuda_graphs=settings.cuda_graphs,
         )
     progress("loading", 0.6)
     diarizer = None
@@ -88,6 +89,8 @@ def load_pipeline(
         reply_stage,
         max_audio_bytes=settings.max_audio_bytes,
         max_audio_duration_s=settings.max_audio_duration_s,
+        # On a CPU either stage keeps all cores busy.
+        overlap_stages=device.type == "cuda" if settings.overlap_stages == "auto" else settings.overlap_stages,
     )
 
 

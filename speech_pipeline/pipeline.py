@@ -1,12 +1,12 @@
 """The stages in order: audio, voice activity, recognition, diarization, attribution, format, reply."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from config import InferenceConfig
-from diarization_utils import assign_speakers, number_speakers
 from speech_pipeline.audio.decoding import SAMPLING_RATE, Audio, load_audio
 from speech_pipeline.audio.voice_activity import VoiceActivityDetector
 from speech_pipeline.diarization import Diarizer
@@ -22,13 +22,14 @@ from speech_pipeline.errors import (
 )
 from speech_pipeline.formats import format_transcript
 from speech_pipeline.languages import most_spoken
+from speech_pipeline.overlap import started
 from speech_pipeline.progress import Progress, no_progress
 from speech_pipeline.recognition.whisper import Recognition, WhisperRecognizer
 from speech_pipeline.recognition.windows import Window, cut_windows
 from speech_pipeline.reply.text_request import TEXT_TASKS, read_text_request
 from speech_pipeline.stopwatch import Stopwatch
-from speech_pipeline.tracks import Track, by_channel, listen
-from speech_pipeline.transcript import Reply, Segment, SpeakerTurn, Transcript
+from speech_pipeline.tracks import Track, by_channel, by_speaker, listen
+from speech_pipeline.transcript import Diarization, Reply, Segment, SpeakerTurn, Transcript
 
 if TYPE_CHECKING:  # an endpoint without replies does without their libraries
     from speech_pipeline.reply.reply_stage import ReplyStage
@@ -51,6 +52,7 @@ class SpeechPipeline:
         *,
         max_audio_bytes: int,
         max_audio_duration_s: float,
+        overlap_stages: bool = False,
     ) -> None:
         """Put stages together.
 
@@ -61,6 +63,7 @@ class SpeechPipeline:
             reply_stage: answers and speaks; None when no model for that is loaded.
             max_audio_bytes: largest encoded recording, in bytes.
             max_audio_duration_s: longest recording, in seconds.
+            overlap_stages: speaker turns are found while words are.
         """
         self._recognizer = recognizer
         self._voice_activity = voice_activity
@@ -68,6 +71,7 @@ class SpeechPipeline:
         self._reply_stage = reply_stage
         self._max_audio_bytes = max_audio_bytes
         self._max_audio_duration_s = max_audio_duration_s
+        self._overlap_stages = overlap_stages
 
     def respond(self, inputs: object, config: InferenceConfig, progress: Progress = no_progress) -> Transcript | Reply:
         """Do what a request asks for: transcribe a recording, or answer or speak a text.
@@ -100,30 +104,31 @@ class SpeechPipeline:
             SpeechError: any of its kinds; requests that cannot be honoured are refused before any work.
         """
         self._check(config)
+        separate = config.channels == "separate"
         stopwatch = Stopwatch()
         with stopwatch.stage("total"):
             with stopwatch.stage("decoding"):
                 audio = load_audio(
                     inputs,
                     sampling_rate=config.sampling_rate if "sampling_rate" in config.model_fields_set else None,
-                    separate_channels=config.channels == "separate",
+                    separate_channels=separate,
                     max_bytes=self._max_audio_bytes,
                     max_duration_s=self._max_audio_duration_s,
                 )
             warnings = list(audio.warnings)
-            with stopwatch.stage("voice_activity"):
-                tracks = listen(audio, self._voice_activity, warnings, separate_channels=config.channels == "separate")
-            with stopwatch.stage("recognition"):
-                segments = self._recognize(tracks, config, progress, warnings, stopwatch)
-            speaker_segments: tuple[Segment, ...] = ()
-            turns: tuple[SpeakerTurn, ...] = ()
-            if config.channels == "separate":
-                speaker_segments, turns = by_channel(segments, tracks)
-            elif self._diarizer is not None and config.diarize is not False:
-                with stopwatch.stage("diarization"):
-                    speaker_segments, turns = self._diarize(audio, segments, config, progress, warnings)
-            elif config.num_speakers or config.min_speakers or config.max_speakers:
-                warnings.append("The number of speakers had no effect: no diarization model is loaded.")
+            with self._diarization(audio, config, progress, stopwatch) as diarization:
+                with stopwatch.stage("voice_activity"):
+                    tracks = listen(audio, self._voice_activity, warnings, separate_channels=separate)
+                with stopwatch.stage("recognition"):
+                    segments = self._recognize(tracks, config, progress, warnings, stopwatch)
+                speaker_segments: tuple[Segment, ...] = ()
+                turns: tuple[SpeakerTurn, ...] = ()
+                if separate:
+                    speaker_segments, turns = by_channel(segments, tracks)
+                elif diarization is not None:
+                    speaker_segments, turns = by_speaker(segments, diarization(), warnings)
+                elif config.num_speakers or config.min_speakers or config.max_speakers:
+                    warnings.append("The number of speakers had no effect: no diarization model is loaded.")
             transcript = Transcript(
                 segments=_presented(segments, config),
                 speaker_segments=_presented(speaker_segments, config),
@@ -168,9 +173,7 @@ class SpeechPipeline:
 
     def _recognition(self) -> WhisperRecognizer:
         if self._recognizer is None:
-            raise RecognitionUnavailable(
-                "Recordings need a Whisper model and none is loaded; set ASR_MODEL at deployment, or send text."
-            )
+            raise RecognitionUnavailable("Recordings need a Whisper model; set ASR_MODEL at deployment, or send text.")
         return self._recognizer
 
     def _check(self, config: InferenceConfig) -> None:
@@ -218,25 +221,28 @@ class SpeechPipeline:
         segments = [segment for recognition in recognitions for segment in recognition.segments]
         return tuple(sorted(segments, key=lambda segment: segment.start))
 
-    def _diarize(
-        self,
-        audio: Audio,
-        segments: tuple[Segment, ...],
-        config: InferenceConfig,
-        progress: Progress,
-        warnings: list[str],
-    ) -> tuple[tuple[Segment, ...], tuple[SpeakerTurn, ...]]:
-        assert self._diarizer is not None
-        diarization = self._diarizer.diarize(
-            audio.samples,
-            num_speakers=config.num_speakers,
-            min_speakers=config.min_speakers,
-            max_speakers=config.max_speakers,
-            progress=progress,
-        )
-        warnings += diarization.warnings
-        attributed, numbered = number_speakers(assign_speakers(segments, diarization), diarization)
-        return attributed, numbered.turns
+    @contextmanager
+    def _diarization(
+        self, audio: Audio, config: InferenceConfig, progress: Progress, stopwatch: Stopwatch
+    ) -> Iterator[Callable[[], Diarization] | None]:
+        """What finds the speaker turns, perhaps at work already; None where they are not asked for."""
+        diarizer = self._diarizer
+        if diarizer is None or config.diarize is False or config.channels == "separate":
+            yield None
+            return
+
+        def diarize(progress: Progress) -> Diarization:
+            with stopwatch.stage("diarization"):
+                return diarizer.diarize(
+                    audio.samples,
+                    num_speakers=config.num_speakers,
+                    min_speakers=config.min_speakers,
+                    max_speakers=config.max_speakers,
+                    progress=progress,
+                )
+
+        with started(diarize, progress, now=self._overlap_stages) as result:
+            yield result
 
 
 def _presented(segments: tuple[Segment, ...], config: InferenceConfig) -> tuple[Segment, ...]:

@@ -47,9 +47,11 @@ class BatchDecoder:
         self.stopwatch = Stopwatch()
         self._feature_extractor = feature_extractor
         self._acceleration = acceleration
-        self._greedy = GreedyDecoder(model)
         heads = alignment_heads(model)
         self._watched = {layer: [head for of, head in heads if of == layer] for layer, _ in heads}
+        self._greedy = GreedyDecoder(
+            model, self._watched, static_rows=acceleration.static_rows, audio_dtype=acceleration.audio_dtype
+        )
 
     def language_probabilities(self, row: Row) -> tuple[dict[str, float], float]:
         """Probability of each language of one window, and that somebody speaks in it.
@@ -125,7 +127,7 @@ class BatchDecoder:
         audio.to_front(places)
         limits = [max_new_tokens(row.window.duration) for row in rows]
         with self.stopwatch.stage("decoder"):
-            drafts = self._greedy.write(audio, prompts, limits, temperature=temperature, watched=self._watched)
+            drafts = self._greedy.write(audio, prompts, limits, temperature=temperature)
         attempts = []
         for row, place, prompt, draft in zip(rows, places, prompts, drafts, strict=True):
             complete = draft.tokens[-1] == self.vocabulary.end

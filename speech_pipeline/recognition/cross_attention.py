@@ -1,5 +1,6 @@
 """What the decoder attends to: the audio as keys and values of every layer, computed once for a batch."""
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import cast
@@ -78,6 +79,22 @@ class FloatKeysValues(AudioKeysValues):
     def __init__(self, decoder: nn.Module, states: Tensor, dtype: torch.dtype) -> None:
         self._dtype = dtype
         super().__init__(decoder, states)
+
+    def room_for(self, rows: int) -> "FloatKeysValues":
+        """Keys and values of as many rows of nothing, of the same shape, dtype and device."""
+        room = copy.copy(self)
+        room.order = list(range(rows))
+        room._layers = [tuple(part.new_zeros(rows, *part.shape[1:]) for part in layer) for layer in self._layers]
+        return room
+
+    def move_into(self, room: "FloatKeysValues") -> None:
+        """Keep what the slots hold in the first slots of ``room`` from now on."""
+        for number, (layer, others) in enumerate(zip(self._layers, room._layers, strict=True)):
+            places = tuple(other[: len(part)] for part, other in zip(layer, others, strict=True))
+            for part, place in zip(layer, places, strict=True):
+                if part.data_ptr() != place.data_ptr():
+                    place.copy_(part)
+            self._layers[number] = places
 
     def attend(self, layer: int, queries: Tensor, rows: int) -> Tensor:
         keys, values = (tensor[:rows] for tensor in self._layers[layer])

@@ -10,15 +10,13 @@ from itertools import accumulate
 from types import MappingProxyType
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import WhisperForConditionalGeneration
 
-from speech_pipeline.recognition.cross_attention import AudioKeysValues
+from speech_pipeline.recognition.cross_attention import AudioKeysValues, FloatKeysValues
+from speech_pipeline.recognition.decoder_step import DecoderStep
 from speech_pipeline.recognition.decoding import Sampling
-from speech_pipeline.recognition.int8_linear import project
-
-_CAPACITY = 64
-"""Positions that the keys and values of the text have room for at first; doubled when they are used up."""
+from speech_pipeline.recognition.static_steps import StaticSteps
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +38,40 @@ class Draft:
 class GreedyDecoder:
     """The decoder of a Whisper model as a loop over tokens."""
 
-    def __init__(self, model: WhisperForConditionalGeneration) -> None:
-        self._model = model
-        self._decoder = model.get_decoder()
-        self._layers = list(self._decoder.layers)
+    def __init__(
+        self,
+        model: WhisperForConditionalGeneration,
+        watched: Mapping[int, Sequence[int]] = MappingProxyType({}),
+        *,
+        static_rows: Sequence[int] = (),
+        audio_dtype: torch.dtype | None = None,
+    ) -> None:
+        """Take over a model.
+
+        Args:
+            model: on its device, in its precision.
+            watched: heads of layers, whose queries are kept.
+            static_rows: see :class:`.acceleration.Acceleration`.
+            audio_dtype: what the audio of a batch will be kept in; None for the decoder's.
+        """
+        self._watched = watched
+        self._step = DecoderStep(model)
+        self._static: StaticSteps | None = None
+        if static_rows:
+            audio = self._step.silent_audio(audio_dtype)
+            if isinstance(audio, FloatKeysValues):
+                self._static = StaticSteps(self._step, audio, watched, static_rows)
         settings = model.generation_config
         end = settings.eos_token_id
         self._end = int(end[0] if isinstance(end, list) else end)
-        self._suppressed = torch.tensor(settings.suppress_tokens or [], dtype=torch.long, device=model.device)
-        self._suppressed_at_first = torch.tensor(
-            getattr(settings, "begin_suppress_tokens", None) or [], dtype=torch.long
+        self._suppressed, self._suppressed_at_first = (
+            torch.tensor(getattr(settings, name, None) or [], dtype=torch.long, device=model.device)
+            for name in ("suppress_tokens", "begin_suppress_tokens")
         )
 
     def next_logits(self, tokens: Tensor, audio: AudioKeysValues) -> Tensor:
         """What may follow ``tokens``, int64 [rows, tokens]: float32 [rows, vocabulary]."""
-        return self._logits(self._step(tokens, audio, _TextKeysValues(len(self._layers)), {}))
+        return self._step(tokens, audio, self._step.new_text())[0]
 
     def write(
         self,
@@ -63,7 +80,6 @@ class GreedyDecoder:
         limits: Sequence[int],
         *,
         temperature: float = 0.0,
-        watched: Mapping[int, Sequence[int]] = MappingProxyType({}),
     ) -> list[Draft]:
         """Write what the rows say; a row whose text has ended takes no further part.
 
@@ -73,26 +89,29 @@ class GreedyDecoder:
             prompts: int64 [rows, prompt tokens].
             limits: most tokens of each row, the end token included.
             temperature: 0 takes the likeliest token, above 0 samples.
-            watched: heads of layers, whose queries are kept.
 
         Returns:
             A draft for each row, in the order of ``prompts``.
         """
         device = prompts.device
-        text = _TextKeysValues(len(self._layers))
+        static = self._static if self._static is not None and self._static.take(audio) else None
+        text = self._step.new_text() if static is None else static.text
         sampling = Sampling(temperature) if temperature > 0 else None
-        most = self._model.config.max_target_positions - prompts.shape[1]
+        most = self._step.positions - prompts.shape[1]
         limits = [min(limit, most) for limit in limits]
         rows = torch.arange(len(prompts), device=device)
         written: list[list[int]] = [[] for _ in limits]
         steps: list[tuple[Tensor, Tensor, dict[int, Tensor]]] = []
         tokens = prompts
         while len(rows):
-            seen: dict[int, Tensor] = dict.fromkeys(watched, tokens)
-            logits = self._logits(self._step(tokens, audio, text, seen))
+            if static is None or not steps:
+                logits, seen = self._step(tokens, audio, text, self._watched)
+            else:
+                logits, seen = static(tokens)
             chosen = self._choose(logits, tokens, sampling, first=not steps)
             likely = logits.gather(1, chosen[:, None]).squeeze(1) - logits.logsumexp(dim=1)
-            steps.append((rows, likely, {layer: seen[layer][:, list(heads), -1] for layer, heads in watched.items()}))
+            watched = {layer: seen[layer][:, list(heads), -1] for layer, heads in self._watched.items()}
+            steps.append((rows, likely, watched))
             rows, chosen = rows.clone(), chosen.clone()
             finished = []
             for slot, (row, token) in enumerate(zip(rows.tolist(), chosen.tolist(), strict=True)):
@@ -109,7 +128,7 @@ class GreedyDecoder:
                 last -= 1
             rows, tokens = rows[: last + 1], chosen[: last + 1, None]
             text.keep(last + 1)
-        return self._drafts(written, steps, watched)
+        return self._drafts(written, steps)
 
     def _choose(self, logits: Tensor, tokens: Tensor, sampling: Sampling | None, *, first: bool) -> Tensor:
         """The next token of each row: int64 [rows]."""
@@ -124,7 +143,6 @@ class GreedyDecoder:
         self,
         written: list[list[int]],
         steps: list[tuple[Tensor, Tensor, dict[int, Tensor]]],
-        watched: Mapping[int, Sequence[int]],
     ) -> list[Draft]:
         """What was kept step by step, row by row."""
         of_row: list[list[tuple[int, int]]] = [[] for _ in written]
@@ -135,7 +153,7 @@ class GreedyDecoder:
         starts = [0, *accumulate(len(rows) for rows, _, _ in steps)]
         places = [torch.tensor([starts[step] + slot for step, slot in of]) for of in of_row]
         likely = torch.cat([scores for _, scores, _ in steps]).float().cpu()
-        queries = {layer: torch.cat([seen[layer] for _, _, seen in steps]).float() for layer in watched}
+        queries = {layer: torch.cat([seen[layer] for _, _, seen in steps]).float() for layer in self._watched}
         return [
             Draft(
                 tokens,
@@ -144,81 +162,3 @@ class GreedyDecoder:
             )
             for tokens, place in zip(written, places, strict=True)
         ]
-
-    def _step(self, tokens: Tensor, audio: AudioKeysValues, text: "_TextKeysValues", seen: dict[int, Tensor]) -> Tensor:
-        """Hidden states of the last token: [rows, width]. Fills in ``seen`` for the layers that are its keys."""
-        rows, count = tokens.shape
-        positions = self._decoder.embed_positions.weight[text.length : text.length + count]
-        hidden = self._decoder.embed_tokens(tokens) + positions
-        for number, layer in enumerate(self._layers):
-            own = layer.self_attn
-            normed = layer.self_attn_layer_norm(hidden)
-            queries, keys, values = (
-                _heads(states, own.num_heads) for states in project((own.q_proj, own.k_proj, own.v_proj), normed)
-            )
-            keys, values = text.append(number, keys, values)
-            mixed = nn.functional.scaled_dot_product_attention(
-                queries, keys, values, is_causal=count > 1, scale=own.scaling
-            )
-            hidden = hidden + own.out_proj(_joined(mixed))
-            cross = layer.encoder_attn
-            queries = _heads(cross.q_proj(layer.encoder_attn_layer_norm(hidden)), cross.num_heads) * cross.scaling
-            if number in seen:
-                seen[number] = queries
-            hidden = hidden + cross.out_proj(_joined(audio.attend(number, queries, rows)))
-            inner = layer.activation_fn(layer.fc1(layer.final_layer_norm(hidden)))
-            hidden = hidden + layer.fc2(inner)
-        text.length += count
-        return self._decoder.layer_norm(hidden[:, -1])
-
-    def _logits(self, hidden: Tensor) -> Tensor:
-        return self._model.proj_out(hidden).float()
-
-
-class _TextKeysValues:
-    """Keys and values of the text so far, [rows, heads, positions, head width] a layer, with room to grow."""
-
-    def __init__(self, layers: int) -> None:
-        self.length = 0
-        self._stores: list[tuple[Tensor, Tensor] | None] = [None] * layers
-
-    def append(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Add positions; returns all of them."""
-        end = self.length + keys.shape[2]
-        store = self._stores[layer]
-        if store is None or end > store[0].shape[2]:
-            store = self._stores[layer] = (self._grown(store, 0, keys, end), self._grown(store, 1, values, end))
-        rows = len(keys)
-        for kept, fresh in zip(store, (keys, values), strict=True):
-            kept[:rows, :, self.length : end] = fresh
-        return store[0][:rows, :, :end], store[1][:rows, :, :end]
-
-    def overwrite(self, slot: int, source: int) -> None:
-        """Make a slot a copy of another."""
-        for store in self._stores:
-            for tensor in store or ():
-                tensor[slot, :, : self.length] = tensor[source, :, : self.length]
-
-    def keep(self, rows: int) -> None:
-        """Forget all slots but the first ``rows``."""
-        self._stores = [None if store is None else (store[0][:rows], store[1][:rows]) for store in self._stores]
-
-    def _grown(self, store: tuple[Tensor, Tensor] | None, part: int, fresh: Tensor, end: int) -> Tensor:
-        rows, heads, _, width = fresh.shape
-        room = _CAPACITY
-        while room < end:
-            room *= 2
-        grown = fresh.new_empty(rows, heads, room, width)
-        if store is not None:
-            grown[:, :, : self.length] = store[part][:, :, : self.length]
-        return grown
-
-
-def _heads(states: Tensor, count: int) -> Tensor:
-    """[rows, tokens, width] to [rows, heads, tokens, head width]."""
-    return states.unflatten(-1, (count, -1)).transpose(1, 2)
-
-
-def _joined(states: Tensor) -> Tensor:
-    """[rows, heads, tokens, head width] to [rows, tokens, width]."""
-    return states.transpose(1, 2).flatten(2)

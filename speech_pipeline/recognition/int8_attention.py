@@ -33,8 +33,12 @@ def attend(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     mixed = torch.empty_like(queries)
     queries, keys, values = queries.contiguous(), keys.contiguous(), values.contiguous()
     with _ONE_AT_A_TIME:
+        threads = torch.get_num_threads()
         most = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # its names are made at import
-        numba.set_num_threads(min(torch.get_num_threads(), most))
+        numba.set_num_threads(min(threads, most))
+        # Where numba starts its threads, it changes how many OpenMP gives to torch.
+        if torch.get_num_threads() != threads:
+            torch.set_num_threads(threads)
         _attend(queries.numpy(), keys.numpy(), values.numpy(), mixed.numpy())
     return mixed
 

@@ -14,7 +14,7 @@ from transformers import (
 
 from speech_pipeline.errors import InvalidSettings
 from speech_pipeline.model_errors import explained_errors
-from speech_pipeline.recognition.acceleration import Acceleration
+from speech_pipeline.recognition.acceleration import GRAPH_ROWS, Acceleration
 from speech_pipeline.recognition.alignment import warm_up
 from speech_pipeline.recognition.assistant import Assistant
 from speech_pipeline.recognition.int8_linear import Int8OutputLayer, to_int8
@@ -32,6 +32,7 @@ def load_recognizer(
     device: torch.device,
     precision: Precision,
     lean_loop: bool = True,
+    cuda_graphs: bool = False,
 ) -> WhisperRecognizer:
     """Load a Whisper model, and an assistant for speculative decoding when one is named.
 
@@ -42,6 +43,7 @@ def load_recognizer(
         device: where the networks run.
         precision: of the parts of the model; an assistant has that of the decoder, without integers.
         lean_loop: see :class:`.acceleration.Acceleration`.
+        cuda_graphs: on a GPU the steps of that loop are replayed as graphs, which are made here.
 
     Raises:
         InvalidSettings: a model is not a Whisper model.
@@ -64,7 +66,9 @@ def load_recognizer(
         helper = Assistant.fit(_load(assistant, "ASSISTANT_MODEL", token, device, precision.decoder), main)
     with _explained_errors(model, "ASR_MODEL"):
         _convert(main, precision)
-        acceleration = Acceleration(lean_loop, precision.audio)
+        acceleration = Acceleration(
+            lean_loop, precision.audio, static_rows=GRAPH_ROWS if cuda_graphs and device.type == "cuda" else ()
+        )
         recognizer = WhisperRecognizer(main, tokenizer, feature_extractor, helper, acceleration)
     warm_up()
     return recognizer

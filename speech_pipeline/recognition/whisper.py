@@ -32,6 +32,9 @@ VOTERS = 5
 MIN_HALF_S = 1.0
 """A window whose text was cut is not cut into shorter parts than this, in seconds."""
 
+MIN_DOUBTFUL_HALF_S = 5.0
+"""The same of a window whose text is doubtful at every temperature; the model needs some context."""
+
 
 @dataclass(frozen=True, slots=True)
 class Recognition:
@@ -206,8 +209,10 @@ class WhisperRecognizer:
         assert best is not None
         if is_silence(row.no_speech_probability, best.average_log_probability, row.config):
             return Recognition((), row.language)
-        if not best.complete and not row.doubtful and row.window.duration >= 2 * MIN_HALF_S:
-            return self._in_halves(row)
+        if row.doubtful or not best.complete:
+            shortest = MIN_DOUBTFUL_HALF_S if row.doubtful else MIN_HALF_S
+            if row.window.duration >= 2 * shortest:
+                return self._in_halves(row)
         warnings = []
         if row.doubtful or not best.complete:
             warnings.append(
@@ -235,7 +240,11 @@ class WhisperRecognizer:
         return Recognition(segments, row.language, tuple(warnings))
 
     def _in_halves(self, row: Row) -> Recognition:
-        """Recognise a window again in two parts: its text takes more tokens than the decoder has positions for."""
+        """Recognise a window again in two parts.
+
+        Its text takes more tokens than the decoder has positions for, or the model lost its thread, as it does where
+        voices differ in level or phrases come again, and finds it more easily in less.
+        """
         parts = [replace(row, window=half, elected=row.language, doubtful=True) for half in halve(row.window)]
         recognitions = self._decode(parts, no_progress)
         return Recognition(

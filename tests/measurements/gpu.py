@@ -1,11 +1,14 @@
 """How fast a GPU recognises speech in each number format and batch size, and how far its text is from the CPU's.
 
+With and without CUDA graphs.
+
 ``python -m tests.measurements.gpu DATA [MODEL [DEVICE]]``: DATA is a folder with a manifest.json; MODEL is a Whisper
 model, ``starter`` unless given; DEVICE is ``cuda`` unless given.
 """
 
 import sys
 import time
+from itertools import product
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -26,10 +29,8 @@ BATCH_SIZES = (1, 8, 24, 64)
 ROUNDS = 3
 
 
-def load(model: str, device: str, dtype: Dtype) -> SpeechPipeline:
-    return load_pipeline(
-        ModelSettings(asr_model=model, assistant_model=None, diarization_model=None, device=device, dtype=dtype)
-    )
+def load(model: str, device: str, dtype: Dtype, *, cuda_graphs: bool = False) -> SpeechPipeline:
+    return load_pipeline(ModelSettings(asr_model=model, device=device, dtype=dtype, cuda_graphs=cuda_graphs))
 
 
 def transcribe(pipeline: SpeechPipeline, speech: Speech, batch_size: int) -> tuple[str, float]:
@@ -48,10 +49,10 @@ def main(data: str, model: str = "starter", device: str = "cuda") -> None:
         sys.exit("There is no GPU here that torch can use.")
     speech = long_speech(Path(data), LENGTH_S, "en", 0)
     expected = transcribe(load(model, "cpu", "float32"), speech, 8)[0].split()
-    print("| format | batch size | RTFx | WER | words unlike those of the CPU in float32 | peak GPU memory, MB |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: |")
-    for dtype in get_args(Dtype):
-        pipeline = load(model, device, dtype)
+    print("| format | CUDA graphs | batch size | RTFx | WER | words unlike the CPU in float32 | peak GPU memory, MB |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    for dtype, graphs in product(get_args(Dtype), (False, True)):
+        pipeline = load(model, device, dtype, cuda_graphs=graphs)
         for batch_size in BATCH_SIZES:
             if device.startswith("cuda"):
                 torch.cuda.reset_peak_memory_stats()
@@ -60,8 +61,8 @@ def main(data: str, model: str = "starter", device: str = "cuda") -> None:
             errors = joined_clips_errors(speech.clips, text, "en").once
             unlike = Levenshtein.distance(expected, text.split())
             print(
-                f"| {dtype} | {batch_size} | {speech.duration_s / seconds:.1f} | {errors:.1%} "
-                f"| {unlike} of {len(expected)} | {peak:.0f} |",
+                f"| {dtype} | {'yes' if graphs else 'no'} | {batch_size} | {speech.duration_s / seconds:.1f} "
+                f"| {errors:.1%} | {unlike} of {len(expected)} | {peak:.0f} |",
                 flush=True,
             )
 

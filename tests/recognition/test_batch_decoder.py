@@ -146,6 +146,21 @@ class TestRepetition:
         assert {segment.temperature for each in alone for segment in each.segments} == {0.0}
 
 
+class TestDoubtfulWindow:
+    def test_is_heard_again_in_halves(self, recognizer: WhisperRecognizer, call: NDArray[np.float32]) -> None:
+        """Where phrases come again and again, the rest of the window is not lost with them."""
+        loop, speech = np.tile(call[105_600:115_200], 20), call[224_000:416_000]
+        window = whole_window(np.concatenate([loop, speech]))
+        (whole,) = recognize(recognizer, [whole_window(loop[:144_000])], language="en", temperature=[0.0])
+        assert "doubtful" in whole.warnings[0], "too short to be halved"
+        (recognition,) = recognize(recognizer, [window], language="en", temperature=[0.0])
+        assert "there is not much difference" in text_of([recognition])
+        late = [segment for segment in recognition.segments if segment.start > 13]
+        assert late
+        assert all(segment.compression_ratio < 2.4 for segment in late)
+        assert all(float(warning.split(" s ")[0].split()[-1]) < 12 for warning in recognition.warnings)
+
+
 class TestAverageLogProbability:
     def test_speech_under_noise_is_tried_again_until_the_model_is_surer(
         self, decoder: BatchDecoder, model: WhisperForConditionalGeneration, call: NDArray[np.float32]

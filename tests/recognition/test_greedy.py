@@ -44,6 +44,19 @@ def plain(
     return BatchDecoder(model, tokenizer, feature_extractor, None, PLAIN)
 
 
+@pytest.fixture(scope="module")
+def static(decoder: BatchDecoder) -> BatchDecoder:
+    """A decoder with static steps, for batches of up to 4 rows."""
+    tokenizer, extractor = decoder.vocabulary._tokenizer, decoder._feature_extractor
+    return BatchDecoder(decoder.model, tokenizer, extractor, None, Acceleration(True, static_rows=(1, 2, 4)))
+
+
+@pytest.fixture(params=["growing", "static"])
+def loop(request: pytest.FixtureRequest, decoder: BatchDecoder, static: BatchDecoder) -> BatchDecoder:
+    """The loop of our own, in each of its forms."""
+    return static if request.param == "static" else decoder
+
+
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -55,13 +68,13 @@ def plain(
     ids=["greedy", "language found", "sampled after a prompt", "translated"],
 )
 def test_writes_what_transformers_write(
-    decoder: BatchDecoder,
+    loop: BatchDecoder,
     plain: BatchDecoder,
     call_windows: list[Window],
     states: torch.Tensor,
     parameters: dict[str, object],
 ) -> None:
-    ours = decoded_rows(decoder, call_windows, states=states, **parameters)
+    ours = decoded_rows(loop, call_windows, states=states, **parameters)
     theirs = decoded_rows(plain, call_windows, states=states, **parameters)
     assert [tokens_of(row) for row in ours] == [tokens_of(row) for row in theirs]
     assert any(len(tokens_of(row)) > 5 for row in ours)
@@ -95,17 +108,17 @@ def test_a_row_whose_text_has_ended_takes_no_further_part(
 
 
 def test_rows_do_not_depend_on_their_batch(
-    decoder: BatchDecoder, call_windows: list[Window], states: torch.Tensor
+    loop: BatchDecoder, call_windows: list[Window], states: torch.Tensor
 ) -> None:
-    together = decoded_rows(decoder, call_windows, states=states, language="en", temperature=[0.0])
+    together = decoded_rows(loop, call_windows, states=states, language="en", temperature=[0.0])
     for place, window in enumerate(call_windows):
-        (alone,) = decoded_rows(decoder, [window], states=states[place, None], language="en", temperature=[0.0])
+        (alone,) = decoded_rows(loop, [window], states=states[place, None], language="en", temperature=[0.0])
         assert tokens_of(alone) == tokens_of(together[place])
         assert_same_reading(alone, together[place])
 
 
 def test_a_cut_text_is_read_as_by_transformers(
-    decoder: BatchDecoder,
+    loop: BatchDecoder,
     plain: BatchDecoder,
     call_windows: list[Window],
     states: torch.Tensor,
@@ -113,7 +126,7 @@ def test_a_cut_text_is_read_as_by_transformers(
 ) -> None:
     monkeypatch.setattr(batch_decoder, "max_new_tokens", lambda _duration_s: 5)
     ours, theirs = (
-        decoded_rows(each, call_windows, states=states, language="en", temperature=[0.0]) for each in (decoder, plain)
+        decoded_rows(each, call_windows, states=states, language="en", temperature=[0.0]) for each in (loop, plain)
     )
     assert not all(row.best.complete for row in ours if row.best)
     for our, their in zip(ours, theirs, strict=True):
@@ -156,7 +169,7 @@ def test_integers_change_few_tokens(decoder: BatchDecoder, call_windows: list[Wi
 
 
 def test_rows_that_are_tried_again_write_what_transformers_write(
-    decoder: BatchDecoder, plain: BatchDecoder, call_windows: list[Window], states: torch.Tensor
+    loop: BatchDecoder, plain: BatchDecoder, call_windows: list[Window], states: torch.Tensor
 ) -> None:
     # Which rows are doubtful, and go on at which temperature, differs from row to row.
     ladders: list[list[float]] = [[0.0, 0.4], [0.6, 0.2], [0.0], [0.2, 0.4, 0.8]]
@@ -170,8 +183,18 @@ def test_rows_that_are_tried_again_write_what_transformers_write(
             by.decode(rows)
         return rows
 
-    ours, theirs = decoded(decoder), decoded(plain)
+    ours, theirs = decoded(loop), decoded(plain)
     assert {row.doubtful for row in ours} == {True, False}
     for our, their in zip(ours, theirs, strict=True):
         assert tokens_of(our) == tokens_of(their)
         assert_same_reading(our, their)
+
+
+def test_a_batch_that_is_too_large_for_static_steps_does_without(
+    decoder: BatchDecoder, static: BatchDecoder, call_windows: list[Window], states: torch.Tensor
+) -> None:
+    windows, many = call_windows * 3, states.repeat(3, 1, 1)
+    assert len(windows) > 4
+    assert all_tokens(static, windows, many) == all_tokens(decoder, windows, many)
+    # The tensors of the smaller batches are as good as new afterwards.
+    assert all_tokens(static, call_windows, states) == all_tokens(decoder, call_windows, states)

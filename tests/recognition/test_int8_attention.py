@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from speech_pipeline.recognition.int8_attention import attend
+from tests.programs import run_program
 
 
 def plain(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
@@ -63,3 +64,14 @@ def test_serves_callers_in_several_threads(callers: int) -> None:
     for number, results in found.items():
         assert len(results) == 10
         assert all(torch.equal(result, expected[number]) for result in results)
+
+
+def test_leaves_the_number_of_threads_alone() -> None:
+    program = """
+import json, torch
+from speech_pipeline.recognition.int8_attention import attend
+keys = torch.ones(2, 64, 8, dtype=torch.int8)
+attend(torch.ones(2, 64), keys, keys.transpose(1, 2))
+print(json.dumps(torch.get_num_threads()))
+"""
+    assert run_program(program, OMP_NUM_THREADS="1", NUMBA_NUM_THREADS="2") == 1
