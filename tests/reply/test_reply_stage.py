@@ -61,7 +61,8 @@ class TestAnswer:
         )
         (messages, asked), (said,) = model.asked[0], voice.said
         assert messages[0].content.startswith("Be kind.")
-        assert messages[1:] == [*(Message(**message) for message in history), Message("user", "Ça va ?")]
+        said_before = [Message("user", "Bonjour"), Message("assistant", "Bonjour !")]
+        assert messages[1:] == [*said_before, Message("user", "Ça va ?")]
         assert asked == {"max_tokens": 7, "temperature": 0.5, "seed": 3}
         assert said == ("Oui.", "fr", "bob", 1.5)
 

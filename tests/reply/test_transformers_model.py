@@ -4,11 +4,12 @@ import re
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+from transformers import GenerationConfig, GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from speech_pipeline.errors import InvalidSettings, ModelUnavailable, TextTooLong
 from speech_pipeline.reply.language_model import LanguageModel, Message, Written
@@ -48,14 +49,14 @@ class Parrot(GPT2LMHeadModel):
     def __init__(self, script: list[int], vocabulary: int, positions: int) -> None:
         super().__init__(GPT2Config(vocab_size=vocabulary, n_positions=positions, n_embd=4, n_layer=1, n_head=1))
         self.script, self.prompt = script, torch.zeros(0)
-        self.generation_config.eos_token_id = vocabulary - 1
+        self.generation_config = GenerationConfig(eos_token_id=vocabulary - 1)
 
-    def generate(self, *args: object, **kwargs: object) -> object:
-        self.prompt, self.step = kwargs["input_ids"], 0  # type: ignore[assignment]
-        return super().generate(*args, **kwargs)  # type: ignore[misc]
+    def generate(self, *args: Any, **kwargs: Any) -> Any:
+        self.prompt, self.step = kwargs["input_ids"], 0
+        return super().generate(*args, **kwargs)
 
-    def forward(self, *args: object, **kwargs: object) -> object:
-        output = super().forward(*args, **kwargs)  # type: ignore[arg-type]
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        output: Any = super().forward(*args, **kwargs)
         output.logits[:, -1] = -1e4
         output.logits[:, -1, self.script[min(self.step, len(self.script) - 1)]] = 0.0
         self.step += 1
