@@ -7,6 +7,8 @@ from types import MappingProxyType
 from speech_pipeline.errors import UnsupportedByModel
 from speech_pipeline.voices.voice import Speech, Voice
 
+_MOST_LISTED = 40
+
 
 class VoicePerLanguage:
     """A :class:`~speech_pipeline.voices.voice.Voice` that has another one speak each language."""
@@ -97,5 +99,9 @@ class VoiceWithFallback:
 
 def unsupported(name: str, language: str, spoken: Sequence[str]) -> UnsupportedByModel:
     """The error for a language that a voice cannot speak."""
-    shown = ", ".join(spoken[:40]) + (", ..." if len(spoken) > 40 else "")
-    return UnsupportedByModel(f"The voice {name} does not speak {language[:40]!r}; it speaks {shown}.")
+    return UnsupportedByModel(f"The voice {name} does not speak {language[:40]!r}; it speaks {listed(spoken)}.")
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names for a message: not more than anybody reads, some networks have hundreds of speakers."""
+    return ", ".join(names[:_MOST_LISTED]) + (", ..." if len(names) > _MOST_LISTED else "")

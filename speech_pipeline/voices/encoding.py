@@ -123,8 +123,10 @@ class AudioEncoder:
             # Without bitexact, Ogg streams get a random number and files the version of the encoder.
             options = {"fflags": "+bitexact"}
             self._container = av.open(sink, "w", format=chosen.container, options=options)
-            self._stream: AudioStream = self._container.add_stream(chosen.codec, rate=self.sampling_rate, layout="mono")
-            context: AudioCodecContext = self._stream.codec_context
+            stream = self._container.add_stream(chosen.codec, rate=self.sampling_rate, layout="mono")
+            assert isinstance(stream, AudioStream)
+            self._stream = stream
+            context: AudioCodecContext = stream.codec_context
             context.flags |= av.codec.context.Flags.bitexact
             if chosen.bit_rate is not None:
                 self._stream.bit_rate = chosen.bit_rate
@@ -143,7 +145,7 @@ class AudioEncoder:
         """Add samples, float32 [n] in [-1, 1]; what lies outside is clipped."""
         integers = np.rint(np.clip(samples, -1.0, 1.0) * 32_767).astype("<i2")
         if self._container is None:
-            self._sink.write(integers.tobytes())  # type: ignore[attr-defined]
+            self._sink.write(integers.tobytes())
         elif len(integers):
             frame = av.AudioFrame.from_ndarray(integers[np.newaxis], format="s16", layout="mono")
             frame.sample_rate = self._input_rate

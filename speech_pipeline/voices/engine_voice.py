@@ -13,7 +13,7 @@ from speech_pipeline.errors import (
     TextTooLong,
     UnknownVoice,
 )
-from speech_pipeline.voices.combined import unsupported
+from speech_pipeline.voices.combined import listed, unsupported
 from speech_pipeline.voices.engine import Engine
 from speech_pipeline.voices.finishing import finish
 from speech_pipeline.voices.text import cut, speakable
@@ -59,9 +59,7 @@ class EngineVoice:
         if not names:
             raise unsupported(self.name, language, list(self.voices))
         if voice is not None and voice not in names:
-            raise UnknownVoice(
-                f"The voice {self.name} has no {voice[:40]!r} in {language!r}; it has {', '.join(names)}."
-            )
+            raise UnknownVoice(f"The voice {self.name} has no {voice[:40]!r} in {language!r}; it has {listed(names)}.")
         if not MIN_SPEED <= speed <= MAX_SPEED:
             raise InvalidParameters(f"speed must be a number from {MIN_SPEED:g} to {MAX_SPEED:g}.")
         if len(text) > MAX_TEXT_CHARACTERS:

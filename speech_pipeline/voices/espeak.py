@@ -23,8 +23,8 @@ SAMPLING_RATE = 22_050
 _ESPEAK_LANGUAGES = {"en": "en-us", "no": "nb", "zh": "cmn"}
 """What eSpeak calls the languages it has under another code than Whisper."""
 
-_DEFAULT_VARIANTS = {"fr": "m3", "ko": "m7", "zh": "Annie"}
-"""The variant whose speech Whisper takes for the right language most surely and transcribes with the fewest errors."""
+_DEFAULT_VARIANTS = {"fr": "f5", "ko": "f5", "zh": "Annie"}
+"""The variant that Whisper hears best where the plain voice is taken for another language."""
 
 _VARIANTS = ("m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8", "f1", "f2", "f3", "f4", "f5")
 
@@ -75,11 +75,19 @@ class EspeakEngine:
         if not output:
             raise ChildProcessError("eSpeak NG ended without a word")
         sampling_rate = int.from_bytes(output[:4], "little")
-        return Speech(np.frombuffer(output[4:], "<i2").astype(np.float32) / 2**15, sampling_rate)
+        samples = np.frombuffer(output[4:], "<i2").astype(np.float32) / np.float32(2**15)
+        return Speech(samples, sampling_rate)
 
     def _find_voices(self) -> Mapping[str, tuple[str, ...]]:
-        files = {path.name for path in (self._folder / "espeak-ng-data" / "lang").rglob("*")}
-        known = {code for code in language_codes() if _ESPEAK_LANGUAGES.get(code, code) in files | {"en-us"}}
+        # A language without its dictionary is silent.
+        data = self._folder / "espeak-ng-data"
+        files = {path.name.lower() for path in (data / "lang").rglob("*")}
+        dictionaries = {path.name.removesuffix("_dict") for path in data.glob("*_dict")}
+        known = {
+            code
+            for code in language_codes()
+            if (name := _ESPEAK_LANGUAGES.get(code, code)) in files and dictionaries & {code, name}
+        }
         if "ja" not in self._readings:
             known.discard("ja")  # it spells Chinese characters out
         return {

@@ -33,13 +33,14 @@ def finish(samples: NDArray[np.float32], sampling_rate: int) -> NDArray[np.float
         float32 [m] in [-1, 1] at :data:`LOUDNESS_LUFS`, or softer where its peaks would pass :data:`PEAK_DBTP`; empty
         when there was nothing to hear.
     """
-    samples = np.asarray(samples, np.float64)
-    samples = _trimmed(samples - samples.mean() if len(samples) else samples, sampling_rate)
     if not len(samples):
         return np.zeros(0, np.float32)
-    samples *= _gain(samples, sampling_rate)
-    _fade(samples, sampling_rate)
-    return samples.astype(np.float32)
+    wave = np.asarray(samples, np.float64)
+    speech = _trimmed(wave - wave.mean(), sampling_rate)
+    if len(speech):
+        _fade(speech, sampling_rate)
+        speech *= _gain(speech, sampling_rate)
+    return speech.astype(np.float32)
 
 
 def loudness(samples: NDArray[np.floating], sampling_rate: int) -> float:

@@ -1,7 +1,9 @@
 """Kokoro: 82 million parameters, natural in several languages, quick on a CPU; through the package ``kokoro-onnx``."""
 
 import importlib.util
+import logging
 import tempfile
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -18,7 +20,7 @@ HUB_REPOSITORY = "onnx-community/Kokoro-82M-v1.0-ONNX"
 """What the name ``kokoro`` stands for."""
 
 _HUB_FILES = ("onnx/model.onnx", "voices/*.bin")
-_FILES = "one model of the kind *.onnx and voices as voices*.npz, voices*.bin or voices/*.bin"
+_FILES = "a model as *.onnx or onnx/*.onnx, and voices as voices*.npz, voices*.bin or voices/*.bin"
 
 _ESPEAK_LANGUAGES = {
     "a": "en-us", "b": "en-gb", "e": "es", "f": "fr-fr", "h": "hi", "i": "it", "p": "pt-br",
@@ -59,6 +61,7 @@ class KokoroEngine:
         if all(map(importlib.util.find_spec, _CHINESE_PACKAGES)):
             phonemes["z"] = _chinese_phonemes()
         self._phonemes = phonemes
+        self._lock = threading.Lock()  # what turns text into phonemes reads one text at a time
         voices: dict[str, tuple[str, ...]] = {}
         for name in sorted(styles, key=lambda name: (name != "af_heart", name)):
             if name[0] in phonemes:
@@ -71,20 +74,22 @@ class KokoroEngine:
 
     def speak(self, text: str, language: str, voice: str, speed: float) -> Speech:
         """Speak a short text."""
-        phonemes = self._phonemes[voice[0]](text)
+        with self._lock:
+            phonemes = self._phonemes[voice[0]](text)
         if not self._model.tokenizer.known(phonemes).strip(" .,!?;:"):
             return Speech(np.zeros(0, np.float32), self.sampling_rate(language))
         samples, sampling_rate = self._model.create(phonemes, self._styles[voice], speed=speed, is_phonemes=True)
         return Speech(samples, sampling_rate)
 
 
-def load_kokoro(model: str, *, token: str | None) -> KokoroEngine:
+def load_kokoro(model: str, *, token: str | None, setting: str = "TTS_MODEL") -> KokoroEngine:
     """Load Kokoro.
 
     Args:
-        model: ``kokoro``, a hub id, or a folder with one model (``*.onnx``) and the voices, either in one file of numpy
-            (``voices*.npz``, ``voices*.bin``) or each in a file of bare float32 (``voices/NAME.bin``).
+        model: ``kokoro``, a hub id, or a folder with a model (``*.onnx`` or ``onnx/*.onnx``) and the voices, all in one
+            file of numpy (``voices*.npz``, ``voices*.bin``) or each in a file of bare float32 (``voices/NAME.bin``).
         token: hub token for private repositories.
+        setting: the environment variable that names the model.
 
     Raises:
         InvalidSettings: the folder holds something else.
@@ -95,23 +100,24 @@ def load_kokoro(model: str, *, token: str | None) -> KokoroEngine:
         raise ModelUnavailable("The Kokoro voice needs the package kokoro-onnx: pip install kokoro-onnx.")
     from kokoro_onnx import Kokoro
 
+    logging.getLogger("phonemizer").propagate = False  # it warns of every text whose words run together when spoken
     with (
-        explained_errors(model, "TTS_MODEL", kind="a Kokoro model", files=_FILES),
+        explained_errors(model, setting, kind="a Kokoro model", files=_FILES),
         tempfile.TemporaryDirectory() as scratch,
     ):
-        folder = Path(model).expanduser() if is_folder(model) else _download(model, token)
-        networks = sorted(folder.rglob("*.onnx"))
+        folder = Path(model) if is_folder(model) else _download(model, token)
+        networks = _networks(folder)
         styles = _read_styles(folder)
         if not networks or not styles:
-            raise InvalidSettings(f"A folder of Kokoro that TTS_MODEL names must hold {_FILES}.")
+            raise InvalidSettings(f"A folder of Kokoro that {setting} names must hold {_FILES}.")
         archive = Path(scratch) / "voices.npz"  # the package takes voices in no other way
-        np.savez(archive, **dict(list(styles.items())[:1]))
+        np.savez(archive, style=next(iter(styles.values())))
         return KokoroEngine(Kokoro(str(networks[0]), str(archive)), styles)
 
 
 def is_kokoro_folder(model: str) -> bool:
     """Whether a name is a folder with Kokoro's files in it."""
-    return is_folder(model) and any(Path(model).rglob("*.onnx")) and any(Path(model).glob("voices*"))
+    return is_folder(model) and bool(_networks(Path(model))) and any(Path(model).glob("voices*"))
 
 
 def _download(model: str, token: str | None) -> Path:
@@ -119,6 +125,10 @@ def _download(model: str, token: str | None) -> Path:
 
     repository = HUB_REPOSITORY if model == "kokoro" else model
     return Path(snapshot_download(repository, allow_patterns=list(_HUB_FILES), token=token))
+
+
+def _networks(folder: Path) -> list[Path]:
+    return [*sorted(folder.glob("*.onnx")), *sorted(folder.glob("onnx/*.onnx"))]
 
 
 def _read_styles(folder: Path) -> dict[str, Style]:

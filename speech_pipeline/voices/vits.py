@@ -1,14 +1,17 @@
 """VITS and MMS: a network of ``transformers`` that speaks one language; the hub has them for more than a thousand."""
 
+import importlib.util
+import logging
 import threading
 from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
 import torch
+import transformers
 from torch.overrides import TorchFunctionMode
-from transformers import AutoConfig, VitsModel, VitsTokenizer
-from transformers.utils import is_phonemizer_available, is_uroman_available
+from transformers import PretrainedConfig, VitsModel, VitsTokenizer
+from transformers.utils.import_utils import is_phonemizer_available, is_uroman_available
 
 from speech_pipeline.errors import InvalidSettings, ModelUnavailable, OutOfMemory
 from speech_pipeline.languages import language_code
@@ -40,9 +43,10 @@ class VitsEngine:
         self._network = network
         self._tokenizer = tokenizer
         self._romanize = _romanizer() if tokenizer.is_uroman else None
-        if tokenizer.phonemize and not is_phonemizer_available():
-            raise ModelUnavailable("The voice of TTS_MODEL needs the package phonemizer: pip install phonemizer.")
-        self._lock = threading.Lock()  # the pace is an attribute of the network
+        if tokenizer.phonemize:
+            _find_phonemes()
+        # The pace is an attribute of the network, and the library of phonemes takes one text at a time.
+        self._lock = threading.Lock()
         speakers = network.config.num_speakers
         self.voices = MappingProxyType({language: tuple(map(str, range(speakers))) if speakers > 1 else ("default",)})
 
@@ -52,13 +56,14 @@ class VitsEngine:
 
     def speak(self, text: str, language: str, voice: str, speed: float) -> Speech:
         """Speak a short text. What the network has no symbol for is left out, with a warning."""
-        if self._romanize is not None:
-            text = self._romanize(text)
-        unknown = self._unknown_characters(text)
+        with self._lock:
+            if self._romanize is not None:
+                text = self._romanize(text)
+            unknown = self._unknown_characters(text)
+            samples = torch.zeros(0)
+            if self._tokenizer.prepare_for_tokenization(text)[0].strip():
+                samples = self._run(self._tokenizer(text, return_tensors="pt"), voice, speed)
         warnings = (f"The voice left out characters it does not know: {unknown[:40]}",) if unknown else ()
-        samples = torch.zeros(0)
-        if self._tokenizer.prepare_for_tokenization(text)[0].strip():
-            samples = self._run(self._tokenizer(text, return_tensors="pt"), voice, speed)
         return Speech(samples.float().cpu().numpy(), self.sampling_rate(language), warnings)
 
     def _unknown_characters(self, text: str) -> str:
@@ -73,7 +78,7 @@ class VitsEngine:
         network = self._network
         speaker = int(voice) if voice.isdigit() else None
         try:
-            with self._lock, torch.inference_mode(), _SeededNoise(network.device):
+            with torch.inference_mode(), _SeededNoise(network.device):
                 network.speaking_rate = network.config.speaking_rate * speed
                 waveform: torch.Tensor = network(**symbols.to(network.device), speaker_id=speaker).waveform
         except RuntimeError as error:
@@ -84,7 +89,9 @@ class VitsEngine:
         return waveform[0]
 
 
-def load_vits(model: str, language: str | None = None, *, token: str | None, device: torch.device) -> VitsEngine:
+def load_vits(
+    model: str, language: str | None = None, *, token: str | None, device: torch.device, setting: str = "TTS_MODEL"
+) -> VitsEngine:
     """Load a VITS model.
 
     Args:
@@ -92,20 +99,24 @@ def load_vits(model: str, language: str | None = None, *, token: str | None, dev
         language: code of the language it speaks; None: the one its tokenizer states.
         token: hub token for gated and private repositories.
         device: where the network runs.
+        setting: the environment variable that names the model.
 
     Raises:
         InvalidSettings: the model is of another kind, or its language is not known.
         ModelUnavailable: the model, or a package it needs, is missing, gated, damaged or cannot be reached.
         OutOfMemory: the network does not fit on the device.
     """
-    with explained_errors(model, "TTS_MODEL", kind="a VITS model", files=_FILES):
-        config = AutoConfig.from_pretrained(model, token=token)
-        if config.model_type != "vits":
-            raise InvalidSettings(f"TTS_MODEL must be a VITS model; the one given is of type {config.model_type}.")
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    with explained_errors(model, setting, kind="a VITS model", files=_FILES):
+        # AutoConfig would guess the type of a folder without a configuration from its name.
+        kind = PretrainedConfig.get_config_dict(model, token=token)[0]["model_type"]
+        if kind != "vits":
+            raise InvalidSettings(f"{setting} must be a VITS model; the one given is of type {str(kind)[:40]}.")
         tokenizer = VitsTokenizer.from_pretrained(model, token=token)
         network = VitsModel.from_pretrained(model, token=token, dtype=torch.float32)
         torch.nn.Module.to(network, device)
-        return VitsEngine(network.eval(), tokenizer, language or _language_of(tokenizer))
+        return VitsEngine(network.eval(), tokenizer, language or _language_of(tokenizer, setting))
 
 
 class _SeededNoise(TorchFunctionMode):
@@ -125,22 +136,40 @@ class _SeededNoise(TorchFunctionMode):
         return function(*args, **kwargs)
 
 
-def _language_of(tokenizer: VitsTokenizer) -> str:
+def _language_of(tokenizer: VitsTokenizer, setting: str) -> str:
     if tokenizer.language is None and tokenizer.phonemize:
         return "en"  # transformers turns text into English phonemes only
     try:
         return language_code(tokenizer.language or "")
     except ValueError:
         raise InvalidSettings(
-            "The model does not say which language its voice speaks; say it in TTS_MODEL, such as "
+            f"The model does not say which language its voice speaks; say it in {setting}, such as "
             "fr=facebook/mms-tts-fra."
         ) from None
 
 
 def _romanizer() -> Callable[[str], str]:
     if not is_uroman_available():
-        raise ModelUnavailable("The voice of TTS_MODEL needs the package uroman: pip install uroman.")
+        raise ModelUnavailable("This VITS voice needs the package uroman: pip install uroman.")
     import uroman
 
     romanizer = uroman.Uroman()
     return lambda text: str(romanizer.romanize_string(text))
+
+
+def _find_phonemes() -> None:
+    """Let the package phonemizer use the eSpeak NG library of espeakng-loader, where no other one is installed."""
+    if not is_phonemizer_available():
+        raise ModelUnavailable("This VITS voice needs the package phonemizer: pip install phonemizer espeakng-loader.")
+    from phonemizer.backend import EspeakBackend
+
+    logging.getLogger("phonemizer").propagate = False  # it warns of every text whose words run together when spoken
+    if EspeakBackend.is_available():
+        return
+    if importlib.util.find_spec("espeakng_loader") is None:
+        raise ModelUnavailable("This VITS voice needs the package espeakng-loader: pip install espeakng-loader.")
+    import espeakng_loader
+    from phonemizer.backend.espeak.wrapper import EspeakWrapper
+
+    EspeakWrapper.set_library(espeakng_loader.get_library_path())
+    EspeakWrapper.set_data_path(espeakng_loader.get_data_path())

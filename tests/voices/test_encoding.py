@@ -21,8 +21,8 @@ def tone(rate: int, seconds: float = 1.37) -> NDArray[np.float32]:
 
 def decode(data: bytes, audio_format: str, rate: int) -> tuple[NDArray[np.float32], int]:
     if audio_format == "pcm":
-        return np.frombuffer(data, "<i2").astype(np.float32) / 32_767, rate
-    with av.open(io.BytesIO(data)) as container:
+        return np.frombuffer(data, "<i2").astype(np.float32) / np.float32(32_767), rate
+    with av.open(io.BytesIO(data), "r") as container:
         frames = list(container.decode(audio=0))
         resampler = av.AudioResampler("flt", "mono")
         pieces = [piece.to_ndarray()[0] for frame in frames for piece in resampler.resample(frame)]

@@ -136,6 +136,28 @@ def test_an_engine_that_fails_half_way_leaves_what_was_spoken(failure: Exception
     with pytest.raises(error) as caught:
         next(stream)
     assert "secret" not in str(caught.value)
+    engine.calls.clear()
+    with pytest.raises(error):
+        EngineVoice(engine).synthesize(TEXT, "en")
+
+
+def test_an_engine_that_failed_speaks_the_next_text() -> None:
+    def script(text: str) -> Speech:
+        if text == "Fail.":
+            raise ValueError
+        return ScriptedEngine().speak(text, "en", "ann", 1.0)
+
+    voice = EngineVoice(ScriptedEngine(script=script))
+    with pytest.raises(SynthesisFailed):
+        voice.synthesize("Fail.", "en")
+    assert len(voice.synthesize("Hello.", "en").samples) > 0
+
+
+def test_a_message_lists_few_of_many_voices() -> None:
+    voice = EngineVoice(ScriptedEngine({"en": tuple(map(str, range(900)))}))
+    with pytest.raises(UnknownVoice, match=r"0, 1, 2, .*\.\.\.") as caught:
+        voice.synthesize("Hello.", "en", "nobody")
+    assert len(str(caught.value)) < 300
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

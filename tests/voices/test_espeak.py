@@ -3,15 +3,15 @@
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
 
 from speech_pipeline.errors import SynthesisFailed, UnknownVoice, UnsupportedByModel
-from speech_pipeline.voices import espeak
+from speech_pipeline.voices import espeak, espeak_process
 from speech_pipeline.voices.engine_voice import EngineVoice
 from speech_pipeline.voices.espeak import EspeakEngine
-from speech_pipeline.voices.finishing import LOUDNESS_LUFS, loudness
 from tests.voices.difficult_texts import DIFFICULT_TEXTS
 
 SENTENCES = {
@@ -30,10 +30,8 @@ def voice() -> EngineVoice:
 
 
 @pytest.mark.parametrize("language", SENTENCES)
-def test_it_speaks_the_language_at_an_even_loudness(voice: EngineVoice, language: str) -> None:
-    speech = voice.synthesize(SENTENCES[language], language)
-    assert 1.5 < speech.duration < 7.0
-    assert loudness(speech.samples, speech.sampling_rate) == pytest.approx(LOUDNESS_LUFS, abs=2.0)
+def test_it_speaks_the_language_at_a_usual_pace(voice: EngineVoice, language: str) -> None:
+    assert 1.5 < voice.synthesize(SENTENCES[language], language).duration < 7.0
 
 
 def test_every_language_it_offers_is_spoken(voice: EngineVoice) -> None:
@@ -98,7 +96,7 @@ def test_a_process_that_dies_or_hangs_is_a_failure_of_the_voice(
     ):
         path = folder / f"{name}.py"
         path.write_text(program)
-        monkeypatch.setattr(espeak.espeak_process, "__file__", str(path))
+        monkeypatch.setattr(espeak_process, "__file__", str(path))
         with pytest.raises(SynthesisFailed) as caught:
             voice.synthesize("secret text", "en")
         assert "secret" not in str(caught.value)
@@ -106,11 +104,14 @@ def test_a_process_that_dies_or_hangs_is_a_failure_of_the_voice(
 
 def test_the_text_is_not_among_the_arguments_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = EspeakEngine()
-    commands = []
+    commands: list[list[str]] = []
     run = subprocess.run
-    monkeypatch.setattr(
-        subprocess, "run", lambda command, **options: commands.append(command) or run(command, **options)
-    )
+
+    def recorded(command: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
+        commands.append(command)
+        return run(command, **options)
+
+    monkeypatch.setattr(subprocess, "run", recorded)
     engine.speak("secret", "en", "default", 1.0)
     assert commands[0][0] == sys.executable
     assert "secret" not in " ".join(commands[0])

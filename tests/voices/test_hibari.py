@@ -4,10 +4,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from speech_pipeline.errors import UnknownVoice, UnsupportedByModel
 from speech_pipeline.voices.engine_voice import EngineVoice
-from speech_pipeline.voices.finishing import LOUDNESS_LUFS, loudness
 from speech_pipeline.voices.hibari import HibariEngine
 from tests.voices.difficult_texts import DIFFICULT_TEXTS
 
@@ -19,11 +20,10 @@ def voice() -> EngineVoice:
     return EngineVoice(HibariEngine())
 
 
-def test_it_speaks_english_at_an_even_loudness(voice: EngineVoice) -> None:
+def test_it_speaks_english_at_a_usual_pace(voice: EngineVoice) -> None:
     speech = voice.synthesize(SENTENCE, "en")
     assert speech.sampling_rate == 24_000
     assert 2.0 < speech.duration < 5.0
-    assert loudness(speech.samples, speech.sampling_rate) == pytest.approx(LOUDNESS_LUFS, abs=1.0)
     assert speech.warnings == ()
 
 
@@ -46,6 +46,17 @@ def test_difficult_text_is_spoken_or_left_out(voice: EngineVoice, text: str) -> 
     assert np.isfinite(speech.samples).all()
     assert np.abs(speech.samples).max(initial=0.0) <= 1.0
     assert speech.duration < 600
+
+
+@pytest.mark.parametrize("number", ["9" * 37, "1," + "234," * 12 + "567", "$" + "8" * 40, "0" * 30, "①ß", "x²é", "❷s"])
+def test_numbers_that_its_package_cannot_read_are_spoken(voice: EngineVoice, number: str) -> None:
+    assert voice.synthesize(number, "en").duration > 0.3
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=20))
+@settings(deadline=None)
+def test_no_text_makes_it_fail(voice: EngineVoice, text: str) -> None:
+    assert np.isfinite(voice.synthesize(text, "en").samples).all()
 
 
 def test_other_languages_and_voices_are_refused(voice: EngineVoice) -> None:

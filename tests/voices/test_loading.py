@@ -43,12 +43,21 @@ def test_each_language_may_have_its_own_voice() -> None:
         ("", ModelUnavailable, "TTS_MODEL"),
         ("x" * 5_000, ModelUnavailable, "TTS_MODEL"),
         ("\0", ModelUnavailable, "TTS_MODEL"),
+        ("~nobody-of-this-name/voice", InvalidSettings, "user after ~"),
+        ("fr=~nobody-of-this-name/voice", InvalidSettings, "user after ~"),
     ],
 )
 def test_wrong_settings_say_what_would_be_right(setting: str, error: type[SpeechError], said: str) -> None:
     with pytest.raises(error, match=said) as caught:
         load_voice(setting, token=None, device=CPU)
     assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("fallback", ["fr=starter", "en=starter,espeak", "xx=espeak", "no/such/model", "\0"])
+def test_a_wrong_fallback_is_the_setting_that_is_named(fallback: str) -> None:
+    with pytest.raises(SpeechError, match="TTS_FALLBACK") as caught:
+        load_voice("starter", fallback, token=None, device=CPU)
+    assert "TTS_MODEL" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,20 @@ def test_the_starter_voice_is_heard_word_for_word(pipeline: SpeechPipeline, spee
     assert share_of_words_heard(pipeline, speech, text) >= 0.85
 
 
-@pytest.mark.parametrize("language", REPLIES)
+@pytest.mark.parametrize(
+    "language",
+    [
+        *(language for language in REPLIES if language != "ko"),
+        pytest.param(
+            "ko",
+            marks=pytest.mark.xfail(
+                raises=AssertionError,
+                strict=True,
+                reason="Whisper base takes the Korean of eSpeak NG for Finnish or Thai, whichever of its voices speaks",
+            ),
+        ),
+    ],
+)
 def test_the_language_of_espeak_is_heard(pipeline: SpeechPipeline, language: str) -> None:
     speech = EngineVoice(EspeakEngine()).synthesize(REPLIES[language], language)
     assert hear(pipeline, speech).language == language

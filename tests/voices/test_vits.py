@@ -1,46 +1,24 @@
-"""VITS voices, shown on small networks with random weights: what they say is noise, how they are run is the same."""
+"""VITS voices, shown on small networks with random weights."""
 
-import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-from transformers import VitsConfig, VitsModel, VitsTokenizer
+from transformers import VitsModel, VitsTokenizer
 
 from speech_pipeline.errors import InvalidSettings, ModelUnavailable
+from speech_pipeline.voices import vits
 from speech_pipeline.voices.engine_voice import EngineVoice
 from speech_pipeline.voices.loading import load_voice
 from speech_pipeline.voices.vits import VitsEngine
 from tests.voices.difficult_texts import DIFFICULT_TEXTS
+from tests.voices.small_vits import write_folder
 
 CPU = torch.device("cpu")
-
-
-def small_network(num_speakers: int = 1) -> VitsModel:
-    torch.manual_seed(0)
-    return VitsModel(
-        VitsConfig(
-            vocab_size=30, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, ffn_dim=32, flow_size=16,
-            spectrogram_bins=33, upsample_initial_channel=32, upsample_rates=[8, 8], upsample_kernel_sizes=[16, 16],
-            resblock_kernel_sizes=[3], resblock_dilation_sizes=[[1]], prior_encoder_num_flows=1,
-            prior_encoder_num_wavenet_layers=1, posterior_encoder_num_wavenet_layers=1, duration_predictor_num_flows=1,
-            duration_predictor_flow_bins=4, duration_predictor_filter_channels=16, depth_separable_num_layers=1,
-            num_speakers=num_speakers, speaker_embedding_size=8 if num_speakers > 1 else 0,
-        )
-    ).eval()  # fmt: skip
-
-
-def write_folder(folder: Path, *, language: str | None = "eng", num_speakers: int = 1, is_uroman: bool = False) -> Path:
-    """A model as the hub has them, with the letters of English and no digits."""
-    small_network(num_speakers).save_pretrained(folder)
-    (folder / "letters.json").write_text(json.dumps({s: i for i, s in enumerate("_abcdefghijklmnopqrstuvwxyz' -")}))
-    tokenizer = VitsTokenizer(
-        str(folder / "letters.json"), pad_token="_", unk_token="_", language=language, phonemize=False,
-        is_uroman=is_uroman,
-    )  # fmt: skip
-    tokenizer.save_pretrained(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +55,16 @@ def test_speed_changes_the_length_and_lasts_for_one_call(engine: VitsEngine) -> 
     assert len(engine.speak(text, "en", "default", 1.0).samples) == usual
 
 
+def test_calls_side_by_side_keep_their_own_speed(engine: VitsEngine) -> None:
+    voice = EngineVoice(engine)
+    speeds = [0.5, 1.0, 1.5, 2.0] * 2
+    expected = [voice.synthesize("hello there", "en", speed=speed).samples for speed in speeds]
+    with ThreadPoolExecutor(4) as threads:
+        spoken = list(threads.map(lambda speed: voice.synthesize("hello there", "en", speed=speed).samples, speeds))
+    for samples, alone in zip(spoken, expected, strict=True):
+        np.testing.assert_array_equal(samples, alone)
+
+
 def test_speakers_are_voices(tmp_path: Path) -> None:
     voice = load_voice(str(write_folder(tmp_path, num_speakers=3)), token=None, device=CPU)
     assert voice.voices["en"] == ("0", "1", "2")
@@ -106,6 +94,48 @@ def test_each_language_may_have_a_model(folder: Path, tmp_path: Path) -> None:
     voice = load_voice(f"en={folder},french={french}", token=None, device=CPU)
     assert set(voice.voices) == {"en", "fr"}
     assert len(voice.synthesize("bonjour", "fr").samples) > 0
+
+
+def test_other_scripts_are_romanized_where_the_model_was_trained_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_folder(tmp_path, language="kor", is_uroman=True)
+    monkeypatch.setattr(vits, "is_uroman_available", lambda: True)
+    romanizer = SimpleNamespace(romanize_string=lambda text: text.replace("안녕", "annyeong"))
+    monkeypatch.setitem(sys.modules, "uroman", SimpleNamespace(Uroman=lambda: romanizer))
+    voice = load_voice(str(tmp_path), token=None, device=CPU)
+    korean, romanized = (voice.synthesize(text, "ko") for text in ("안녕", "annyeong"))
+    assert korean.warnings == ()
+    assert len(korean.samples) > 0
+    np.testing.assert_array_equal(korean.samples, romanized.samples)
+
+
+def test_english_phonemes_are_spoken_where_the_model_was_trained_so(tmp_path: Path) -> None:
+    pytest.importorskip("phonemizer", reason="phonemizer is under the GPL and not among the requirements")
+    voice = load_voice(str(write_folder(tmp_path, language=None, phonemize=True)), token=None, device=CPU)
+    assert set(voice.voices) == {"en"}
+    with ThreadPoolExecutor(4) as threads:
+        first, *others = threads.map(lambda _: voice.synthesize("The year 1999", "en"), range(4))
+    assert first.duration > 0.01
+    assert first.warnings == ()
+    for speech in others:
+        np.testing.assert_array_equal(speech.samples, first.samples)
+
+
+@pytest.mark.parametrize("package", ["uroman", "phonemizer"])
+def test_a_package_that_the_model_needs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    write_folder(tmp_path, is_uroman=package == "uroman", phonemize=package == "phonemizer")
+    monkeypatch.setattr(vits, f"is_{package}_available", lambda: False)
+    with pytest.raises(ModelUnavailable, match=f"pip install {package}"):
+        load_voice(str(tmp_path), token=None, device=CPU)
+
+
+def test_a_folder_below_the_home_folder_may_be_named_as_in_a_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_folder(tmp_path / "voice")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert set(load_voice("fr=~/voice", token=None, device=CPU).voices) == {"fr"}
 
 
 @pytest.mark.parametrize("language", [None, "xyz", ""])
