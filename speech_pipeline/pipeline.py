@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from config import InferenceConfig
-from diarization_utils import assign_speakers, number_speakers
 from speech_pipeline.audio.decoding import SAMPLING_RATE, Audio, load_audio
 from speech_pipeline.audio.voice_activity import VoiceActivityDetector
 from speech_pipeline.diarization import Diarizer
@@ -29,7 +28,7 @@ from speech_pipeline.recognition.whisper import Recognition, WhisperRecognizer
 from speech_pipeline.recognition.windows import Window, cut_windows
 from speech_pipeline.reply.text_request import TEXT_TASKS, read_text_request
 from speech_pipeline.stopwatch import Stopwatch
-from speech_pipeline.tracks import Track, by_channel, listen
+from speech_pipeline.tracks import Track, by_channel, by_speaker, listen
 from speech_pipeline.transcript import Diarization, Reply, Segment, SpeakerTurn, Transcript
 
 if TYPE_CHECKING:  # an endpoint without replies does without their libraries
@@ -105,20 +104,20 @@ class SpeechPipeline:
             SpeechError: any of its kinds; requests that cannot be honoured are refused before any work.
         """
         self._check(config)
+        separate = config.channels == "separate"
         stopwatch = Stopwatch()
         with stopwatch.stage("total"):
             with stopwatch.stage("decoding"):
                 audio = load_audio(
                     inputs,
                     sampling_rate=config.sampling_rate if "sampling_rate" in config.model_fields_set else None,
-                    separate_channels=config.channels == "separate",
+                    separate_channels=separate,
                     max_bytes=self._max_audio_bytes,
                     max_duration_s=self._max_audio_duration_s,
                 )
             warnings = list(audio.warnings)
             with self._diarization(audio, config, progress, stopwatch) as diarization:
                 with stopwatch.stage("voice_activity"):
-                    separate = config.channels == "separate"
                     tracks = listen(audio, self._voice_activity, warnings, separate_channels=separate)
                 with stopwatch.stage("recognition"):
                     segments = self._recognize(tracks, config, progress, warnings, stopwatch)
@@ -127,7 +126,7 @@ class SpeechPipeline:
                 if separate:
                     speaker_segments, turns = by_channel(segments, tracks)
                 elif diarization is not None:
-                    speaker_segments, turns = _by_speaker(segments, diarization(), warnings)
+                    speaker_segments, turns = by_speaker(segments, diarization(), warnings)
                 elif config.num_speakers or config.min_speakers or config.max_speakers:
                     warnings.append("The number of speakers had no effect: no diarization model is loaded.")
             transcript = Transcript(
@@ -174,9 +173,7 @@ class SpeechPipeline:
 
     def _recognition(self) -> WhisperRecognizer:
         if self._recognizer is None:
-            raise RecognitionUnavailable(
-                "Recordings need a Whisper model and none is loaded; set ASR_MODEL at deployment, or send text."
-            )
+            raise RecognitionUnavailable("Recordings need a Whisper model; set ASR_MODEL at deployment, or send text.")
         return self._recognizer
 
     def _check(self, config: InferenceConfig) -> None:
@@ -246,15 +243,6 @@ class SpeechPipeline:
 
         with started(diarize, progress, now=self._overlap_stages) as result:
             yield result
-
-
-def _by_speaker(
-    segments: tuple[Segment, ...], diarization: Diarization, warnings: list[str]
-) -> tuple[tuple[Segment, ...], tuple[SpeakerTurn, ...]]:
-    """Segments with their speakers, and the turns."""
-    warnings += diarization.warnings
-    attributed, numbered = number_speakers(assign_speakers(segments, diarization), diarization)
-    return attributed, numbered.turns
 
 
 def _presented(segments: tuple[Segment, ...], config: InferenceConfig) -> tuple[Segment, ...]:

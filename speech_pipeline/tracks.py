@@ -1,4 +1,4 @@
-"""What recognition listens to: the mix of a recording, or its channels one by one."""
+"""What recognition listens to, the mix of a recording or its channels one by one, and whose words it hears there."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from diarization_utils import with_speaker
+from diarization_utils import assign_speakers, number_speakers, with_speaker
 from speech_pipeline.audio.decoding import Audio
 from speech_pipeline.audio.voice_activity import VoiceActivity, VoiceActivityDetector
-from speech_pipeline.transcript import Segment, SpeakerTurn
+from speech_pipeline.transcript import Diarization, Segment, SpeakerTurn
 
 
 @dataclass(slots=True)
@@ -55,3 +55,12 @@ def by_channel(
     labelled = tuple(with_speaker(segment, label(segment.channel)) for segment in segments)
     turns = [SpeakerTurn(label(track.channel), *region) for track in tracks for region in track.activity.regions]
     return labelled, tuple(sorted(turns, key=lambda turn: turn.start))
+
+
+def by_speaker(
+    segments: Sequence[Segment], diarization: Diarization, warnings: list[str]
+) -> tuple[tuple[Segment, ...], tuple[SpeakerTurn, ...]]:
+    """Segments with their speakers, and the turns; adds to ``warnings``."""
+    warnings += diarization.warnings
+    attributed, numbered = number_speakers(assign_speakers(segments, diarization), diarization)
+    return attributed, numbered.turns

@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from queue import Empty, Queue
@@ -100,7 +100,7 @@ class ReplyStream:
         """What has been written so far."""
         return "".join(self._parts).strip()
 
-    def __iter__(self) -> Iterator[SpokenPiece]:
+    def __iter__(self) -> Generator[SpokenPiece, None, None]:
         self._started = time.perf_counter()
         threading.Thread(target=self._write, name="reply", daemon=True).start()
         ended = False

@@ -143,11 +143,13 @@ def test_bad_requests_have_their_codes(talking_url: str, inputs: Any, parameters
     assert response.json()["error"].startswith(f"[{code}] ")
 
 
-def test_without_the_models_a_reply_is_refused(custom_url: str) -> None:
-    for body in ({"inputs": {"text": QUESTION}}, {"inputs": "AAAA", "parameters": {"reply": True}}):
-        response = requests.post(custom_url, json=body, timeout=TIMEOUT_S)
-        assert response.status_code == 400
-        assert response.json()["error"].startswith("[reply_unavailable] ")
+@pytest.mark.parametrize(
+    "body", [{"inputs": {"text": QUESTION}}, {"inputs": "this is no audio", "parameters": {"reply": True}}]
+)
+def test_without_the_models_a_reply_is_refused_before_any_work(custom_url: str, body: dict[str, Any]) -> None:
+    response = requests.post(custom_url, json=body, timeout=TIMEOUT_S)
+    assert response.status_code == 400
+    assert response.json()["error"].startswith("[reply_unavailable] ")
 
 
 LOGGING_PROGRAM = """

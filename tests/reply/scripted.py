@@ -25,7 +25,7 @@ class ScriptedLanguageModel:
 
     def __init__(
         self,
-        tokens: Iterable[str] | Callable[[], Iterable[str]],
+        tokens: Iterable[str | Exception] | Callable[[], Iterable[str]],
         *,
         complete: bool = True,
         token_s: float = 0.0,
@@ -57,7 +57,7 @@ class ScriptedLanguageModel:
                 self._before(number)
                 if self._token_s:
                     time.sleep(self._token_s)
-                if isinstance(token, BaseException):
+                if isinstance(token, Exception):
                     raise token
                 self.written += 1
                 emit(token)

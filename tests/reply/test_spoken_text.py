@@ -1,5 +1,6 @@
 """What a voice is given to say: plain words, whatever the model wrote."""
 
+import re
 import unicodedata
 
 import pytest
@@ -57,6 +58,7 @@ ENGLISH = [
     ("99999999999999999999", " ".join(["nine"] * 20)),
     ("Great 👍🏽 :) ❤️!", "Great!"),
     ("1️⃣ one", "one one"),
+    ("83 and 8D, 2+1 =3, =) ;-) :D", "eighty-three and eight D, two plus one equals three,"),
     ("#1 of #many", "number one of many"),
 ]
 
@@ -137,3 +139,15 @@ def test_every_number_is_said_in_words(number: int, language: str) -> None:
     words = spoken_text(str(number), language)
     assert words
     assert not any(character.isascii() and character.isdigit() for character in words)
+
+
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(["", "Take ", "(", "= ", "x =", "< ", "<", "#", "~", "-", ":", "a:", "No. ", "$", "*", "**", "8 "]),
+    st.sampled_from(["", ".", ")", "]", "%", " kg", ":", ": yes", " :)", "th", "-", "/", " <3", "*", "**", "°", "D"]),
+    st.sampled_from(LANGUAGES),
+)
+def test_no_number_is_lost(number: int, before: str, after: str, language: str) -> None:
+    text = f"We know {before}{number}{after} here"
+    without = spoken_text(text.replace(str(number), "", 1), language)
+    assert len(re.findall(r"\w", spoken_text(text, language))) > len(re.findall(r"\w", without))

@@ -4,8 +4,6 @@ import pytest
 
 from speech_pipeline.reply.text_language import TextLanguageDetector
 
-SIX = ("en", "fr", "es", "zh", "ja", "ko")
-
 TEXTS = {
     "en": [
         "What time is it?",
@@ -23,11 +21,6 @@ TEXTS = {
     "ja": ["今何時ですか？", "こんにちは", "カタカナ", "iPhoneはいくらですか"],
     "ko": ["지금 몇 시예요?", "안녕하세요"],
 }
-
-
-@pytest.fixture(scope="module")
-def detector() -> TextLanguageDetector:
-    return TextLanguageDetector(SIX)
 
 
 @pytest.mark.parametrize(("language", "text"), [(language, text) for language in TEXTS for text in TEXTS[language]])
