@@ -1,4 +1,4 @@
-"""Many requests at once, with and without the scheduler: ``python -m tests.measurements.concurrent_requests RECORDING``.
+"""Many requests at once, with and without a scheduler: ``python -m tests.measurements.concurrent_requests RECORDING``.
 
 Prints requests a second of 16 threads that each send 8 s clips, one after another; and how long a 5 s clip takes alone
 and while a long recording is in work. The starter Whisper model runs. The audio is cut from RECORDING, whose first 30 s

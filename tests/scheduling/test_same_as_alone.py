@@ -2,8 +2,10 @@
 
 import random
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 import soundfile
@@ -19,6 +21,7 @@ from speech_pipeline.pipeline import SpeechPipeline
 from speech_pipeline.recognition.loading import load_recognizer
 from speech_pipeline.recognition.precision import Precision
 from speech_pipeline.recognition.recognizer import Recognition
+from speech_pipeline.recognition.rows import Row
 from speech_pipeline.scheduling.scheduler import RecognitionScheduler
 from speech_pipeline.scheduling.settings import SchedulingSettings
 from speech_pipeline.transcript import Segment
@@ -119,11 +122,11 @@ def test_real_clips_at_once_and_one_after_another(starter_dir: Path, clips: list
     batches: list[int] = []
     decode = whisper.decode
 
-    def counted(rows: list, *arguments: object) -> None:  # type: ignore[type-arg]
+    def counted(rows: Sequence[Row], *arguments: Any) -> None:
         batches.append(len(rows))
-        decode(rows, *arguments)  # type: ignore[arg-type]
+        decode(rows, *arguments)
 
-    whisper.decode = counted  # type: ignore[method-assign, assignment]
+    whisper.decode = counted  # type: ignore[method-assign]
     listeners = [Remembering(None) for _ in clips]
     with RecognitionScheduler(whisper, SchedulingSettings(patience_s=3.0, max_windows=5)) as scheduler:
         shared = SpeechPipeline(scheduler, detector, max_audio_bytes=10**8, max_audio_duration_s=600)
@@ -138,7 +141,7 @@ def test_real_clips_at_once_and_one_after_another(starter_dir: Path, clips: list
             )
     assert max(batches) > 1, "requests shared a batch"
     for one, other, listener in zip(expected, transcripts, listeners, strict=True):
-        assert one.text == other.text == "".join(segment.text for segment in listener.heard)
+        assert one.text == other.text == "".join(segment.text for segment in listener.heard).strip()
         assert one.language == other.language
         for segment, twin in zip(one.segments, other.segments, strict=True):
             assert [word.text for word in segment.words] == [word.text for word in twin.words]

@@ -173,7 +173,7 @@ class TestResults:
     def test_segments_come_in_order_of_time_from_all_channels(self) -> None:
         heard: list[tuple[Segment, ...]] = []
         listener = Listener()
-        listener.on_segments = heard.append  # type: ignore[method-assign]
+        listener.on_segments = heard.append  # type: ignore[method-assign, assignment]
         windows = [window(1, 5, 0, 0), window(2, 5, 9, 0), window(3, 5, 4, 1), window(4, 5, 11, 1)]
         with clients(ScriptedRecognizer(), SchedulingSettings(patience_s=0.0, max_windows=1)) as them:
             recognitions = them.send(windows, listener, language="en").result(WAIT_S)
