@@ -1,4 +1,4 @@
-"""Which language a recording is in, by a vote of its windows."""
+"""Which language a recording is in, by a vote of its windows, and what in a window may be in another."""
 
 from collections.abc import Sequence
 
@@ -12,6 +12,12 @@ SURE = 0.8
 
 OWN_LANGUAGE_S = 5.0
 """A shorter window follows the vote: a language heard for so short a time is a guess."""
+
+STRANGE = 0.3
+"""A stretch of a window that seems less likely to be in the window's language than this may be in another."""
+
+OTHER_LANGUAGE_S = 2.0
+"""Least speech that is taken for a language of its own inside a window, in seconds."""
 
 
 def first_step(vocabulary: Vocabulary, logits: Tensor) -> tuple[list[dict[str, float]], list[float]]:
@@ -51,3 +57,19 @@ def window_language(probabilities: dict[str, float], elected: str, duration_s: f
     """The language to decode a window of ``duration_s`` seconds in: its own where that is sure, else the elected."""
     own = max(probabilities, key=lambda language: probabilities[language])
     return own if probabilities[own] >= SURE and duration_s >= OWN_LANGUAGE_S else elected
+
+
+def strange_stretches(heard: Sequence[tuple[dict[str, float], float]]) -> tuple[str, list[int]]:
+    """What in a window does not seem to be in the language of the rest.
+
+    Args:
+        heard: for each stretch of the window the probability of each language, and its seconds.
+
+    Returns:
+        The language most of the window is in, and the indices of the stretches that may be in others; none where they
+        are too short to tell, or where no stretch seems to be in that language.
+    """
+    language = vote(heard)
+    strange = [index for index, (probabilities, _) in enumerate(heard) if probabilities[language] < STRANGE]
+    seconds = sum(heard[index][1] for index in strange)
+    return language, strange if seconds >= OTHER_LANGUAGE_S and len(strange) < len(heard) else []

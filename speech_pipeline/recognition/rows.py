@@ -46,6 +46,7 @@ class Row:
         no_speech_probability: of the decoder's first step.
         best: the best attempt so far.
         doubtful: whether no attempt has passed the guards yet.
+        parts: the rows that are decoded for it: itself, or one for each language of its window; empty until known.
     """
 
     window: Window
@@ -58,6 +59,7 @@ class Row:
     no_speech_probability: float = 0.0
     best: Hypothesis | None = None
     doubtful: bool = True
+    parts: tuple["Row", ...] = ()
 
 
 def batches(rows: Iterable[Row]) -> Iterator[list[Row]]:

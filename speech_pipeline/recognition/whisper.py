@@ -5,7 +5,6 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 import torch
 from transformers import PreTrainedTokenizerBase, WhisperFeatureExtractor, WhisperForConditionalGeneration
 
@@ -18,16 +17,13 @@ from speech_pipeline.recognition.acceleration import PLAIN, Acceleration
 from speech_pipeline.recognition.assistant import Assistant
 from speech_pipeline.recognition.batch_decoder import BatchDecoder
 from speech_pipeline.recognition.guards import is_silence
-from speech_pipeline.recognition.language import vote
+from speech_pipeline.recognition.language_finder import LanguageFinder
 from speech_pipeline.recognition.rows import Row, batches
 from speech_pipeline.recognition.segments import split_segments
 from speech_pipeline.recognition.windows import Window, halve
 from speech_pipeline.recognition.word_times import time_words
 from speech_pipeline.stopwatch import Stopwatch
 from speech_pipeline.transcript import Segment
-
-VOTERS = 5
-"""Windows of a recording that vote on its language, spread evenly over it."""
 
 MIN_HALF_S = 1.0
 """A window whose text was cut is not cut into shorter parts than this, in seconds."""
@@ -63,6 +59,7 @@ class WhisperRecognizer:
         acceleration: Acceleration = PLAIN,
     ) -> None:
         self._decoder = BatchDecoder(model, tokenizer, feature_extractor, assistant, acceleration)
+        self._languages = LanguageFinder(self._decoder)
         self._vocabulary = self._decoder.vocabulary
         # Those with a shortened decoder (turbo, distil) were trained without translation.
         self._can_translate = (
@@ -142,31 +139,12 @@ class WhisperRecognizer:
         return bool(config.assisted)
 
     def _elect_languages(self, rows: Sequence[Row]) -> None:
-        """Settle the language of each recording: the one asked for, or the winner of a vote.
-
-        Channels may be in different languages, so that each votes for itself. One window alone needs no vote; its
-        language is found when it is decoded.
-        """
-        tracks: dict[tuple[int, int | None], list[Row]] = {}
-        for row in rows:
-            tracks.setdefault((id(row.config), row.window.channel), []).append(row)
-        for track in tracks.values():
-            elected = track[0].config.language if self._vocabulary.languages else "en"
-            if elected is None and len(track) > 1:
-                voters = {round(place) for place in np.linspace(0, len(track) - 1, VOTERS)}
-                elected = vote([self._ballot(track[place]) for place in sorted(voters)])
-            for row in track:
-                row.elected = elected
-
-    def _ballot(self, row: Row) -> tuple[dict[str, float], float]:
-        """Probability of each language, and the weight of the window: the seconds in which somebody seems to speak."""
         try:
-            probabilities, speech = self._decoder.language_probabilities(row)
+            self._languages.elect(rows)
         except (MemoryError, RuntimeError) as error:
             if is_out_of_memory(error):
                 raise _no_room() from error
             raise
-        return probabilities, speech * row.window.duration
 
     def _decode(self, rows: Sequence[Row], progress: Progress) -> list[Recognition]:
         """Decode rows in batches. After a batch that did not fit in memory no larger one than its half is tried."""
@@ -179,6 +157,10 @@ class WhisperRecognizer:
                 pending.extendleft([batch[most:], batch[:most]])
                 continue
             try:
+                parts = [part for row in batch for part in self._parts(row)]
+                if len(parts) > len(batch):
+                    pending.extendleft(reversed([*batches(parts)]))
+                    continue
                 self._decoder.decode(batch)
             except (MemoryError, RuntimeError) as error:
                 if not is_out_of_memory(error):
@@ -187,18 +169,29 @@ class WhisperRecognizer:
                     raise _no_room() from error
                 most = -(-len(batch) // 2)
                 pending.appendleft(batch)
+                for row in batch:
+                    row.states = None
             else:
                 for row in batch:
                     recognitions[id(row)] = self._recognition(row)
-                progress("recognition", len(recognitions) / len(rows))
+                done = sum(bool(row.parts) and all(id(part) in recognitions for part in row.parts) for row in rows)
+                progress("recognition", done / len(rows))
                 continue
             # Past this point the failed attempt's frames, and the memory they held, are gone.
             release_cached_memory()
-        results = [recognitions[id(row)] for row in rows]
+        results = [_joined([recognitions[id(part)] for part in row.parts]) for row in rows]
         if most is not None:
             warning = f"The batch size was reduced to {most}, because more did not fit in memory."
             results = [replace(result, warnings=(*result.warnings, warning)) for result in results]
         return results
+
+    def _parts(self, row: Row) -> tuple[Row, ...]:
+        """The rows to decode for a window."""
+        if not row.parts:
+            row.parts = tuple(self._languages.part(row))
+            for part in row.parts:
+                part.parts = (part,)
+        return row.parts
 
     def _recognition(self, row: Row) -> Recognition:
         """The kept text as segments, and what the caller should know about it. The row's attempts are let go."""
@@ -236,13 +229,20 @@ class WhisperRecognizer:
 
     def _in_halves(self, row: Row) -> Recognition:
         """Recognise a window again in two parts: its text takes more tokens than the decoder has positions for."""
-        parts = [replace(row, window=half, elected=row.language, doubtful=True) for half in halve(row.window)]
-        recognitions = self._decode(parts, no_progress)
-        return Recognition(
-            tuple(segment for recognition in recognitions for segment in recognition.segments),
-            row.language,
-            tuple(warning for recognition in recognitions for warning in recognition.warnings),
-        )
+        halves = [replace(row, window=half, elected=row.language, doubtful=True) for half in halve(row.window)]
+        for half in halves:
+            half.parts = (half,)
+        return _joined(self._decode(halves, no_progress))
+
+
+def _joined(parts: Sequence[Recognition]) -> Recognition:
+    """What was recognised in the parts of a window."""
+    if len(parts) == 1:
+        return parts[0]
+    segments = sorted((segment for part in parts for segment in part.segments), key=lambda segment: segment.start)
+    most = max(parts, key=lambda part: sum(segment.end - segment.start for segment in part.segments))
+    warnings = tuple(warning for part in parts for warning in part.warnings)
+    return Recognition(tuple(segments), most.language, warnings)
 
 
 def _no_room() -> OutOfMemory:

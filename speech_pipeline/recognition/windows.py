@@ -15,6 +15,12 @@ KEPT_PAUSE_S = 1.0
 CUT_SEARCH_S = 8.0
 """How far before its latest possible place a cut is looked for, in seconds."""
 
+PAUSE_S = 0.15
+"""Shortest silence inside a window that is noted as a pause, in seconds."""
+
+SILENCE = 0.35
+"""Probability of speech below which a frame is silent; Silero VAD lets speech end there."""
+
 _KEPT_PAUSE = round(KEPT_PAUSE_S * SAMPLING_RATE)
 _CUT_SEARCH = round(CUT_SEARCH_S * SAMPLING_RATE)
 
@@ -42,11 +48,14 @@ class Window:
         samples: float32 [n], mono, 16 kHz: the pieces one after the other.
         pieces: where the samples come from, in order.
         channel: index of the channel in the recording, or None for the mix.
+        pauses: (start, end) of the silences inside its pieces, in seconds from the start of the window; empty where
+            the probability of speech is not known.
     """
 
     samples: NDArray[np.float32]
     pieces: tuple[Piece, ...]
     channel: int | None = None
+    pauses: tuple[tuple[float, float], ...] = ()
 
     @property
     def duration(self) -> float:
@@ -97,12 +106,14 @@ def cut_windows(
         samples: float32 [n], mono, 16 kHz: the whole recording.
         regions: (start, end) in seconds, in order, without overlap; what lies outside the recording is left out.
         max_duration_s: longest window, in seconds.
-        probabilities: float32 [frames] of 32 ms, the probability of speech; without them cuts follow the energy.
+        probabilities: float32 [frames] of 32 ms, the probability of speech; without them cuts follow the energy, and
+            no pauses are noted.
         channel: carried into the windows.
 
     Returns:
         The windows in order, none of them empty; no windows for no regions.
     """
+    pauses = _pauses(probabilities) if probabilities is not None else np.zeros((0, 2), np.int64)
     if probabilities is None:
         probabilities = _energy(samples)
     limit = max(int(max_duration_s * SAMPLING_RATE), 1)
@@ -115,12 +126,12 @@ def cut_windows(
                 cut = _quietest(start, start + room, probabilities)
                 stretches.append((start, cut))
                 start = cut
-            windows.append(_window(samples, stretches, channel))
+            windows.append(_window(samples, stretches, channel, pauses))
             stretches, room = [], limit
         stretches.append((start, end))
         room -= end - start
     if stretches:
-        windows.append(_window(samples, stretches, channel))
+        windows.append(_window(samples, stretches, channel, pauses))
     return windows
 
 
@@ -128,7 +139,29 @@ def halve(window: Window) -> tuple[Window, Window]:
     """Cut a window in two at the quietest place near its middle; the halves join to the window."""
     length = len(window.samples)
     cut = min(max(_quietest(0, 2 * length // 3, _energy(window.samples)), 1), length - 1)
-    return _part(window, 0, cut), _part(window, cut, length)
+    return select(window, [(0, cut)]), select(window, [(cut, length)])
+
+
+def select(window: Window, spans: Sequence[tuple[int, int]]) -> Window:
+    """What a window has in some spans (first sample, sample after the last), in order, one after the other."""
+    pieces: list[Piece] = []
+    pauses: list[tuple[float, float]] = []
+    length = 0
+    for first, last in _merged(spans):
+        for piece in window.pieces:
+            offset = round(piece.offset * SAMPLING_RATE)
+            begin = max(first, offset)
+            end = min(last, offset + round((piece.end - piece.start) * SAMPLING_RATE))
+            if begin < end:
+                start, finish = (piece.start + (position - offset) / SAMPLING_RATE for position in (begin, end))
+                pieces.append(Piece(start, finish, (length + begin - first) / SAMPLING_RATE))
+        shift = (length - first) / SAMPLING_RATE
+        inside = ((a, b) for a, b in window.pauses if a * SAMPLING_RATE > first and b * SAMPLING_RATE < last)
+        pauses += [(a + shift, b + shift) for a, b in inside]
+        length += last - first
+    parts = [window.samples[first:last] for first, last in spans]
+    samples = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return Window(samples, tuple(pieces), window.channel, tuple(pauses))
 
 
 def _joined(regions: Sequence[tuple[float, float]], length: int) -> list[tuple[int, int]]:
@@ -146,6 +179,17 @@ def _joined(regions: Sequence[tuple[float, float]], length: int) -> list[tuple[i
         else:
             joined.append((start, end))
     return joined
+
+
+def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans, those that touch joined."""
+    merged: list[tuple[int, int]] = []
+    for first, last in spans:
+        if merged and merged[-1][1] == first:
+            merged[-1] = (merged[-1][0], last)
+        else:
+            merged.append((first, last))
+    return merged
 
 
 def _quietest(start: int, latest: int, probabilities: NDArray[np.float32]) -> int:
@@ -169,23 +213,25 @@ def _energy(samples: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.sqrt(np.mean(np.square(padded), axis=1))
 
 
-def _window(samples: NDArray[np.float32], stretches: Sequence[tuple[int, int]], channel: int | None) -> Window:
-    pieces, parts, offset = [], [], 0
+def _pauses(probabilities: NDArray[np.float32]) -> NDArray[np.int64]:
+    """[pauses, 2]: first sample of each silence of ``PAUSE_S`` and more, and the sample after its last."""
+    silent = np.concatenate(([0], (probabilities < SILENCE).astype(np.int8), [0]))
+    runs = np.flatnonzero(np.diff(silent)).reshape(-1, 2) * FRAME_SAMPLES
+    return runs[runs[:, 1] - runs[:, 0] >= PAUSE_S * SAMPLING_RATE]
+
+
+def _window(
+    samples: NDArray[np.float32],
+    stretches: Sequence[tuple[int, int]],
+    channel: int | None,
+    pauses: NDArray[np.int64],
+) -> Window:
+    pieces, parts, inside, offset = [], [], [], 0
     for start, end in stretches:
         pieces.append(Piece(start / SAMPLING_RATE, end / SAMPLING_RATE, offset / SAMPLING_RATE))
         parts.append(samples[start:end])
+        first, last = np.searchsorted(pauses[:, 0], start, "right"), np.searchsorted(pauses[:, 1], end, "left")
+        inside += [(float(a), float(b)) for a, b in (pauses[first:last] - start + offset) / SAMPLING_RATE]
         offset += end - start
-    return Window(parts[0] if len(parts) == 1 else np.concatenate(parts), tuple(pieces), channel)
-
-
-def _part(window: Window, first: int, last: int) -> Window:
-    """Samples ``first`` to ``last`` of a window."""
-    pieces = []
-    for piece in window.pieces:
-        offset = round(piece.offset * SAMPLING_RATE)
-        begin = max(first, offset)
-        end = min(last, offset + round((piece.end - piece.start) * SAMPLING_RATE))
-        if begin < end:
-            start, finish = (piece.start + (position - offset) / SAMPLING_RATE for position in (begin, end))
-            pieces.append(Piece(start, finish, (begin - first) / SAMPLING_RATE))
-    return Window(window.samples[first:last], tuple(pieces), window.channel)
+    joined = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return Window(joined, tuple(pieces), channel, tuple(inside))

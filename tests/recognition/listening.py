@@ -48,7 +48,13 @@ def samples_of(file: Path) -> NDArray[np.float32]:
 
 def speech_windows(detector: VoiceActivityDetector, recording: Path, max_duration_s: float = 30.0) -> list[Window]:
     """Windows of the speech in a recording."""
-    samples = samples_of(recording)
+    return windows_of(detector, samples_of(recording), max_duration_s)
+
+
+def windows_of(
+    detector: VoiceActivityDetector, samples: NDArray[np.float32], max_duration_s: float = 30.0
+) -> list[Window]:
+    """Windows of the speech in samples: float32 [n] at 16 kHz."""
     activity = detector.detect(samples)
     return cut_windows(samples, activity.regions, max_duration_s=max_duration_s, probabilities=activity.probabilities)
 

@@ -1,6 +1,14 @@
 import pytest
 
-from speech_pipeline.recognition.language import OWN_LANGUAGE_S, SURE, vote, window_language
+from speech_pipeline.recognition.language import (
+    OTHER_LANGUAGE_S,
+    OWN_LANGUAGE_S,
+    STRANGE,
+    SURE,
+    strange_stretches,
+    vote,
+    window_language,
+)
 
 
 def test_the_language_with_the_most_probability_wins() -> None:
@@ -35,3 +43,28 @@ def test_a_window_follows_the_vote_unless_it_is_long_and_sure(
     probabilities: dict[str, float], duration_s: float, language: str
 ) -> None:
     assert window_language(probabilities, "en", duration_s) == language
+
+
+@pytest.mark.parametrize(
+    ("german", "seconds", "strange"),
+    [
+        ([0.9, 0.01, 0.9], [4.0, 4.0, 4.0], [1]),
+        ([0.01, 0.9, 0.02], [1.0, 9.0, 1.0], [0, 2]),
+        ([0.9, STRANGE, 0.9], [4.0, 4.0, 4.0], []),
+        ([0.9, 0.01], [9.0, OTHER_LANGUAGE_S], [1]),
+        ([0.9, 0.01], [9.0, OTHER_LANGUAGE_S - 0.1], []),
+        ([0.9, 0.8, 0.9], [4.0, 4.0, 4.0], []),
+        ([0.9], [30.0], []),
+    ],
+    ids=["between", "several", "perhaps the same", "just long enough", "too short", "none", "one stretch"],
+)
+def test_stretches_that_do_not_seem_to_be_in_the_language_of_the_rest(
+    german: list[float], seconds: list[float], strange: list[int]
+) -> None:
+    heard = [({"de": share, "en": 1 - share}, length) for share, length in zip(german, seconds, strict=True)]
+    assert strange_stretches(heard) == ("de", strange)
+
+
+def test_where_no_language_stands_out_nothing_is_strange() -> None:
+    flat = {"de": 0.26, "en": 0.25, "fr": 0.25, "it": 0.24}
+    assert strange_stretches([(flat, 5.0), (flat, 5.0)]) == ("de", [])

@@ -4,15 +4,25 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from transformers import WhisperFeatureExtractor, WhisperForConditionalGeneration, WhisperTokenizerFast
 
+from speech_pipeline.audio.voice_activity import VoiceActivityDetector
 from speech_pipeline.errors import OutOfMemory, UnsupportedByModel
 from speech_pipeline.pipeline import SpeechPipeline
 from speech_pipeline.recognition.whisper import Recognition, WhisperRecognizer
 from speech_pipeline.recognition.windows import Window
-from tests.recognition.listening import recognize, recorded_passes, request, text_of
+from tests.recognition.listening import (
+    recognize,
+    recorded_passes,
+    request,
+    samples_of,
+    speech_windows,
+    text_of,
+    windows_of,
+)
 
 
 @contextmanager
@@ -166,6 +176,14 @@ def test_a_text_longer_than_the_decoder_is_written_in_parts(
     assert [word.start for word in words] == sorted(word.start for word in words)
 
 
+def test_a_call_in_one_language_reads_the_same_as_where_it_is_told(
+    recognizer: WhisperRecognizer, detector: VoiceActivityDetector, sample_call: Path
+) -> None:
+    windows = speech_windows(detector, sample_call)
+    assert all(window.pauses for window in windows)
+    assert texts(recognize(recognizer, windows)) == texts(recognize(recognizer, windows, language="en"))
+
+
 class TestMemory:
     @pytest.mark.parametrize(
         "error",
@@ -287,6 +305,64 @@ class TestOfRealClips:
         assert english.startswith("Permission is hereby granted, free of charge, to any person obtaining a copy")
         assert "Das umfasst" in german or "umfasst" in german
         assert "Genehmigung" in german
+
+    @pytest.mark.parametrize("order", [("en", "de"), ("de", "en"), ("en", "de", "en"), ("it", "de", "es")])
+    def test_language_may_change_within_a_window(
+        self, order: tuple[str, ...], recognizer: WhisperRecognizer, detector: VoiceActivityDetector, shared_data: Path
+    ) -> None:
+        words = {"en": "apostle of the middle classes", "de": "hinter diesem", "it": "alla radio", "es": "las arenas"}
+        clips = [samples_of(shared_data / f"speech/{name}.wav") for name in order]
+        (window,) = windows_of(detector, np.concatenate(clips))
+        (recognition,) = recognize(recognizer, [window])
+        begin = 0.0
+        for name, clip in zip(order, clips, strict=True):
+            end = begin + len(clip) / 16_000
+            inside = [s for s in recognition.segments if begin <= (s.start + s.end) / 2 < end]
+            assert {segment.language for segment in inside} == {name}
+            assert words[name] in "".join(segment.text for segment in inside).lower()
+            begin = end
+        starts = [segment.start for segment in recognition.segments]
+        assert starts == sorted(starts)
+        assert recognition.language in order
+
+    def test_a_short_utterance_before_another_language(
+        self, recognizer: WhisperRecognizer, detector: VoiceActivityDetector, shared_data: Path
+    ) -> None:
+        clips = [samples_of(shared_data / name) for name in ("formats/mono_8_bit.wav", "speech/de.wav")]
+        (window,) = windows_of(detector, np.concatenate(clips))
+        (recognition,) = recognize(recognizer, [window])
+        assert [segment.language for segment in recognition.segments] == ["en", "de"]
+        assert recognition.segments[0].end < len(clips[0]) / 16_000 < recognition.segments[1].start
+
+    def test_languages_of_a_window_are_translated_each(
+        self, recognizer: WhisperRecognizer, detector: VoiceActivityDetector, shared_data: Path
+    ) -> None:
+        clips = [samples_of(shared_data / f"speech/{name}.wav") for name in ("es", "it")]
+        (recognition,) = recognize(recognizer, windows_of(detector, np.concatenate(clips)), task="translate")
+        heard = {word.strip(".,").lower() for word in text_of([recognition]).split()}
+        assert {"sand", "little", "radio", "songs"} <= heard
+        assert {segment.language for segment in recognition.segments} == {"es", "it"}
+
+    def test_a_language_that_is_asked_for_is_kept(
+        self, recognizer: WhisperRecognizer, detector: VoiceActivityDetector, shared_data: Path
+    ) -> None:
+        clips = [samples_of(shared_data / f"speech/{name}.wav") for name in ("en", "de")]
+        (recognition,) = recognize(recognizer, windows_of(detector, np.concatenate(clips)), language="en")
+        assert {segment.language for segment in recognition.segments} == {recognition.language} == {"en"}
+
+    def test_memory_may_end_while_listening_for_languages(
+        self,
+        recognizer: WhisperRecognizer,
+        model: WhisperForConditionalGeneration,
+        detector: VoiceActivityDetector,
+        shared_data: Path,
+    ) -> None:
+        clips = [samples_of(shared_data / f"speech/{name}.wav") for name in ("en", "de")]
+        windows = windows_of(detector, np.concatenate(clips))
+        with failing_decoder(model, torch.OutOfMemoryError("out of memory"), largest=1), pytest.raises(OutOfMemory):
+            recognize(recognizer, windows)
+        (recognition,) = recognize(recognizer, windows)
+        assert {segment.language for segment in recognition.segments} == {"en", "de"}
 
     @pytest.mark.parametrize(
         ("name", "words"),

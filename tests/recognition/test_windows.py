@@ -12,10 +12,13 @@ from speech_pipeline.audio.waveform import SAMPLING_RATE
 from speech_pipeline.recognition.windows import (
     CUT_SEARCH_S,
     KEPT_PAUSE_S,
+    PAUSE_S,
+    SILENCE,
     Piece,
     Window,
     cut_windows,
     halve,
+    select,
 )
 
 Regions = list[tuple[float, float]]
@@ -79,6 +82,17 @@ def test_every_sample_of_every_region_is_in_one_window(
         assert 1 <= len(window.samples) <= max_duration_s * SAMPLING_RATE
 
 
+def check_pieces(window: Window) -> None:
+    """The pieces say where the samples of a numbered recording come from."""
+    offset = 0
+    for piece in window.pieces:
+        assert round(piece.offset * SAMPLING_RATE) == offset
+        begin, end = round(piece.start * SAMPLING_RATE), round(piece.end * SAMPLING_RATE)
+        assert window.samples[offset : offset + end - begin].tolist() == list(range(begin, end))
+        offset += end - begin
+    assert offset == len(window.samples)
+
+
 @settings(max_examples=60, deadline=None)
 @given(recordings(), st.sampled_from([1.0, 9.7, 30.0]))
 def test_pieces_say_where_the_samples_come_from(recording: tuple[float, Regions], max_duration_s: float) -> None:
@@ -87,13 +101,7 @@ def test_pieces_say_where_the_samples_come_from(recording: tuple[float, Regions]
         assert window.channel == 1
         assert window.start == window.pieces[0].start
         assert window.end == window.pieces[-1].end
-        offset = 0
-        for piece in window.pieces:
-            assert round(piece.offset * SAMPLING_RATE) == offset
-            begin, end = round(piece.start * SAMPLING_RATE), round(piece.end * SAMPLING_RATE)
-            assert window.samples[offset : offset + end - begin].tolist() == list(range(begin, end))
-            offset += end - begin
-        assert offset == len(window.samples)
+        check_pieces(window)
         for earlier, later in pairwise(window.pieces):
             assert later.start - earlier.end > KEPT_PAUSE_S
 
@@ -237,3 +245,66 @@ def test_a_region_that_ends_past_the_recording_ends_with_it() -> None:
 def test_probabilities_may_be_fewer_than_frames() -> None:
     windows = cut_windows(numbered(40), [(0.0, 40.0)], max_duration_s=30.0, probabilities=np.zeros(0, np.float32))
     assert [(window.start, window.end) for window in windows] == [(0.0, 30.0), (30.0, 40.0)]
+
+
+def test_pauses_are_noted_where_they_lie_in_the_window() -> None:
+    probabilities = with_dip(20.0, 3.2, 3.52, 0.9) * with_dip(20.0, 12.8, 13.44, 0.9)
+    probabilities *= with_dip(20.0, 5.12, 5.216, 0.9)  # too short
+    probabilities *= with_dip(20.0, 1.6, 2.24, 0.9) * with_dip(20.0, 6.4, 9.6, 0.9)  # at the ends of speech
+    probabilities *= with_dip(20.0, 10.24, 11.2, 0.5)  # not silent enough
+    regions = [(1.92, 6.4), (9.6, 16.0)]
+    (window,) = cut_windows(numbered(20.0), regions, max_duration_s=30.0, probabilities=probabilities)
+    assert window.pauses == (pytest.approx((1.28, 1.6)), pytest.approx((7.68, 8.32)))
+
+
+def test_without_probabilities_no_pauses_are_noted() -> None:
+    (window,) = cut_windows(np.zeros(16_000, np.float32), [(0.0, 1.0)], max_duration_s=30.0)
+    assert window.pauses == ()
+
+
+@settings(max_examples=60, deadline=None)
+@given(recordings(), st.sampled_from([1.0, 9.7, 30.0]), st.integers(0, 3))
+def test_pauses_are_silent_and_inside_one_piece(
+    recording: tuple[float, Regions], max_duration_s: float, seed: int
+) -> None:
+    seconds, regions = recording
+    samples = numbered(seconds)
+    blocks = np.random.default_rng(seed).random(len(samples) // 2560 + 1).astype(np.float32)
+    probabilities = np.repeat(blocks, 5)
+    for window in cut_windows(samples, regions, max_duration_s=max_duration_s, probabilities=probabilities):
+        for start, end in window.pauses:
+            assert end - start >= PAUSE_S
+            held = window.samples[round(start * SAMPLING_RATE) : round(end * SAMPLING_RATE)].astype(np.int64)
+            assert np.all(np.diff(held) == 1)
+            assert np.all(probabilities[held // 512] < SILENCE)
+            around = window.samples[round(start * SAMPLING_RATE) - 1], window.samples[round(end * SAMPLING_RATE)]
+            assert (around[0], around[1]) == (held[0] - 1, held[-1] + 1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(recordings(), st.lists(st.floats(0, 30), min_size=2, max_size=8, unique=True))
+def test_what_is_selected_from_a_window_knows_where_it_comes_from(
+    recording: tuple[float, Regions], times: list[float]
+) -> None:
+    seconds, regions = recording
+    probabilities = np.random.default_rng(0).random(round(seconds * 40) + 1).repeat(6).astype(np.float32)
+    for window in cut_windows(numbered(seconds), regions, max_duration_s=30.0, probabilities=probabilities):
+        places = [min(round(time * SAMPLING_RATE), len(window.samples)) for time in sorted(times)]
+        spans = [(first, last) for first, last in list(pairwise(places))[::2] if first < last]
+        if not spans:
+            continue
+        selected = select(window, spans)
+        check_pieces(selected)
+        assert selected.samples.tolist() == [x for first, last in spans for x in window.samples[first:last].tolist()]
+        for start, end in selected.pauses:
+            held = selected.samples[round(start * SAMPLING_RATE) : round(end * SAMPLING_RATE)].astype(np.int64)
+            assert np.all(np.diff(held) == 1)
+            assert np.all(probabilities[held // 512] < SILENCE)
+
+
+def test_spans_that_touch_stay_one_piece() -> None:
+    window = Window(numbered(3.0), (Piece(0.0, 3.0, 0.0),), 1, ((0.4, 0.6), (1.9, 2.1)))
+    selected = select(window, [(0, SAMPLING_RATE), (SAMPLING_RATE, 2 * SAMPLING_RATE)])
+    assert selected.pieces == (Piece(0.0, 2.0, 0.0),)
+    assert selected.pauses == ((0.4, 0.6),)
+    assert selected.channel == 1
