@@ -17,7 +17,7 @@ class _Begun:
 
 
 class HeadStart:
-    """Speaks one text after another; the next one may be guessed, and a wrong guess is never heard."""
+    """Speaks one text after another; the next one may be guessed, and a guess that does not come is not heard."""
 
     def __init__(self, speak: Callable[[str], Iterator[Speech]]) -> None:
         """Take over a way to speak a text in parts; equal texts give equal parts."""

@@ -27,6 +27,9 @@ Source = Callable[[Callable[[str], None]], Written]
 MAX_WAITING_PIECES = 8
 """How many pieces the text may be ahead of the voice; then its writer waits."""
 
+PATIENCE_S = 0.02
+"""How long the first piece, spoken already, waits for the token that makes it certain, in seconds."""
+
 CLAUSE_PAUSE_S = 0.1
 """Silence after a piece that ends in the middle of a sentence, in seconds."""
 
@@ -87,6 +90,7 @@ class ReplyStream:
         self._speed = speed
         self._parts: list[str] = []
         self._splitter = SentenceSplitter(language)
+        self._splitting = threading.Lock()
         self._spoken_text = SpokenText(language)
         self._waiting: Queue[str | _Guess | None] = Queue(MAX_WAITING_PIECES)
         self._guessed = ""
@@ -105,11 +109,8 @@ class ReplyStream:
         threading.Thread(target=self._write, name="reply", daemon=True).start()
         ended = False
         try:
-            while (piece := self._waiting.get()) is not None:
-                if isinstance(piece, str):
-                    yield from self._spoken(piece)
-                elif self._waiting.empty():
-                    self._prepare(piece.text)
+            for piece in self._pieces():
+                yield from self._spoken(piece)
             ended = not self._cancelled.is_set()
         finally:
             self.complete = self.complete and ended
@@ -125,6 +126,32 @@ class ReplyStream:
             except Empty:
                 break
         self._waiting.put(None)
+
+    def _pieces(self) -> Iterator[str]:
+        """The pieces to be spoken, until the writer has ended."""
+        guess = ""
+        while True:
+            try:
+                piece = self._waiting.get(timeout=PATIENCE_S if guess else None)
+            except Empty:
+                piece = self._cut_at(guess)
+            guess = ""
+            if piece is None:
+                return
+            if isinstance(piece, str):
+                if piece:
+                    yield piece
+            elif self._waiting.empty():
+                self._prepare(piece.text)
+                guess = piece.text
+
+    def _cut_at(self, guess: str) -> str:
+        """The first piece as it was guessed, which is heard now, unless it has gone on meanwhile."""
+        with self._splitting:
+            piece = self._splitter.cut_at(guess)
+        if piece:
+            self.timings.setdefault("first_sentence", self._seconds())
+        return piece
 
     def _write(self) -> None:
         """The writer's thread."""
@@ -143,8 +170,10 @@ class ReplyStream:
             failure = ReplyFailed("The language model failed for a reason that is not in the request.")
             failure.__cause__ = error
             self._fail(failure)
+        with self._splitting:
+            rest = self._splitter.finish()
         with suppress(_Cancelled):
-            for piece in self._splitter.finish():
+            for piece in rest:
                 self._put(piece)
         self._waiting.put(None)
 
@@ -157,9 +186,13 @@ class ReplyStream:
             return
         self.timings.setdefault("first_token", self._seconds())
         self._parts.append(text)
-        for piece in self._splitter.feed(text):
+        # Pieces are handed over outside the lock: there may be no room for them until the one who needs it reads on.
+        with self._splitting:
+            pieces = self._splitter.feed(text)
+            likely = self._splitter.likely() if not pieces and "first_sentence" not in self.timings else ""
+        for piece in pieces:
             self._put(piece)
-        if "first_sentence" not in self.timings and (likely := self._splitter.likely()) not in ("", self._guessed):
+        if likely not in ("", self._guessed):
             self._guessed = likely
             self._waiting.put(_Guess(likely))
 

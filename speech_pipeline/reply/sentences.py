@@ -84,6 +84,13 @@ class SentenceSplitter:
             return ""
         return text if self._ends_here(text, True, "A") else ""
 
+    def cut_at(self, likely: str) -> str:
+        """The first piece, where it is still the one that was likely, cut off now; else nothing."""
+        if not self._first or self.likely() != likely:
+            return ""
+        piece, self._pending, self._first = self._pending, "", False
+        return piece
+
     def finish(self) -> list[str]:
         """What is left when the text is over: one piece or none."""
         rest, self._pending, self._first = self._pending, "", True

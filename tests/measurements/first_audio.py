@@ -2,7 +2,7 @@
 
 ``scripted`` runs a language model and a voice that only wait, so that what is left is the cost of the stage itself: how
 much later the first audio is there than the first sentence is written and its synthesis takes. A voice that is faster
-than the model's next token waits for it, since only that token tells that the sentence is over. ``starter`` prints what
+than the model's next token, which tells that the sentence is over, waits for it a little. ``starter`` prints what
 the starter models need, the voice of TTS_MODEL where it is set, and how many words of the answers are heard again.
 """
 

@@ -5,10 +5,17 @@ import threading
 
 import pytest
 
+from speech_pipeline.reply import reply_stream
 from speech_pipeline.reply.reply_stream import MAX_WAITING_PIECES
 from speech_pipeline.reply.text_language import TextLanguageDetector
 from tests.reply.scripted import ScriptedLanguageModel, ScriptedVoice, tokens_of
 from tests.reply.stages import TIMEOUT_S, duration, options, stage, waiting
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tokens come in time, however slow the machine is."""
+    monkeypatch.setattr(reply_stream, "PATIENCE_S", TIMEOUT_S)
 
 
 class TestOrder:
@@ -22,6 +29,7 @@ class TestOrder:
             spoken.set()
         assert pieces == ["One. ", "Two three four."]
 
+    @pytest.mark.usefixtures("patient")
     def test_the_first_sentence_is_begun_before_the_next_token_makes_it_certain(
         self, detector: TextLanguageDetector
     ) -> None:
@@ -33,6 +41,29 @@ class TestOrder:
         assert reply.audio is not None
         assert reply.audio.duration == pytest.approx(duration("One.", "Two."), abs=0.01)
 
+    def test_the_first_sentence_is_heard_when_the_next_token_is_slow(self, detector: TextLanguageDetector) -> None:
+        heard = threading.Event()
+        model = ScriptedLanguageModel(["One", ".", " Two."], before=waiting(heard, 2))
+        pieces = []
+        for piece in stage(detector, model).stream("Count.", "en", options()):
+            pieces.append(piece.text)
+            heard.set()
+        assert pieces == ["One.", " Two."]
+
+    def test_a_sentence_that_goes_on_too_late_is_heard_in_two(self, detector: TextLanguageDetector) -> None:
+        heard = threading.Event()
+        voice = ScriptedVoice()
+        model = ScriptedLanguageModel(["Ask Books", ".", "com now. ", "Fine."], before=waiting(heard, 2))
+        stream = stage(detector, model, voice).stream("Whom?", "en", options())
+        pieces = []
+        for piece in stream:
+            pieces.append(piece.text)
+            heard.set()
+        assert "".join(pieces) == stream.text == "Ask Books.com now. Fine."
+        assert [said for said, *_ in voice.said] == ["Ask Books.", "com now.", "Fine."]
+        assert stream.complete
+
+    @pytest.mark.usefixtures("patient")
     @pytest.mark.parametrize("parts", [1, 3])
     def test_what_turns_out_to_go_on_is_not_heard_in_part(self, detector: TextLanguageDetector, parts: int) -> None:
         begun = threading.Event()
@@ -45,6 +76,7 @@ class TestOrder:
         heard = sum(piece.speech.duration for piece in pieces if piece.speech is not None)
         assert heard == pytest.approx(duration("Ask Books.com now.", "Fine."), abs=0.01)
 
+    @pytest.mark.usefixtures("patient")
     def test_a_voice_that_fails_over_a_wrong_guess_only_is_no_failure(self, detector: TextLanguageDetector) -> None:
         begun = threading.Event()
         voice = ScriptedVoice(before=lambda number: begun.set(), fails_at=0)

@@ -77,6 +77,16 @@ def test_a_sentence_may_be_guessed_before_it_is_certain(language: str, text: str
     assert splitter.finish() == [text] * bool(text)
 
 
+def test_a_guess_is_cut_off_unless_the_text_has_gone_on() -> None:
+    splitter = SentenceSplitter("en")
+    splitter.feed("That is all.")
+    assert splitter.cut_at("That is") == ""
+    assert splitter.cut_at("That is all.") == "That is all."
+    assert splitter.feed(" More.") == []
+    assert splitter.cut_at("More.") == "", "only the first piece is in a hurry"
+    assert splitter.finish() == [" More."]
+
+
 def test_scripts_without_spaces_need_none() -> None:
     splitter = SentenceSplitter("ja")
     assert splitter.feed("はい。") == []
