@@ -14,6 +14,7 @@ from speech_pipeline.cli import main
 from speech_pipeline.errors import InvalidAudio, InvalidSettings, ModelMismatch, ModelUnavailable, SpeechError
 from speech_pipeline.progress import Progress, no_progress
 from speech_pipeline.transcript import Segment, SpeakerTurn, Transcript, Word
+from tests.scripted_terminal import ScriptedTerminal
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -23,7 +24,7 @@ class ScriptedPipeline:
 
     def __init__(self) -> None:
         self.settings: ModelSettings | None = None
-        self.requests: list[tuple[bytes, InferenceConfig]] = []
+        self.requests: list[tuple[object, InferenceConfig]] = []
 
     def transcribe(self, inputs: object, config: InferenceConfig, progress: Progress = no_progress) -> Transcript:
         assert isinstance(inputs, bytes)
@@ -48,39 +49,16 @@ class ScriptedPipeline:
         )
 
 
-class Terminal:
-    """Runs commands with one scripted pipeline, from a folder of its own."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self.pipeline = ScriptedPipeline()
-        self._capsys = capsys
-
-    def run(self, *arguments: str) -> tuple[int, str, str]:
-        """Exit code, standard output, standard error."""
-
-        def load(settings: ModelSettings, progress: Progress) -> ScriptedPipeline:
-            progress("recognition", 1.0)
-            self.pipeline.settings = settings
-            return self.pipeline
-
-        code = main(arguments, load=load)
-        return code, *self._capsys.readouterr()
-
-    @property
-    def config(self) -> InferenceConfig:
-        """What the last request asked for."""
-        return self.pipeline.requests[-1][1]
+Terminal = ScriptedTerminal[ScriptedPipeline]
 
 
 @pytest.fixture
 def terminal(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    monkeypatch.chdir(tmp_path)
-    for name in ModelSettings.model_fields:
-        monkeypatch.delenv(name.upper(), raising=False)
+    terminal = Terminal(ScriptedPipeline(), capsys, tmp_path, monkeypatch)
     Path("call.wav").write_bytes(b"says hello there")
     Path("meeting.wav").write_bytes(b"says good morning")
     Path("broken.wav").write_bytes(b"noise")
-    return Terminal(capsys)
+    return terminal
 
 
 def failing(error: BaseException) -> Callable[[ModelSettings, Progress], ScriptedPipeline]:

@@ -11,6 +11,7 @@ from speech_pipeline.cli import main
 from speech_pipeline.errors import ReplyUnavailable
 from speech_pipeline.progress import Progress, no_progress
 from speech_pipeline.transcript import Reply, ReplyAudio, Segment, Transcript
+from tests.scripted_terminal import ScriptedTerminal
 
 ANSWER = Reply(
     text="It is blue.",
@@ -36,31 +37,14 @@ class ScriptedPipeline:
         return Transcript(segments=segments, reply=self.reply, warnings=self.reply.warnings)
 
 
-class Terminal:
-    """Runs ``ask`` with one scripted pipeline, from a folder of its own."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self.pipeline = ScriptedPipeline()
-        self._capsys = capsys
-
-    def run(self, *arguments: str) -> tuple[int, str, str]:
-        """Exit code, standard output, standard error."""
-
-        def load(settings: ModelSettings, progress: Progress) -> ScriptedPipeline:
-            self.pipeline.settings = settings
-            return self.pipeline
-
-        code = main(("ask", *arguments), load=load)  # type: ignore[arg-type]
-        return code, *self._capsys.readouterr()
+Terminal = ScriptedTerminal[ScriptedPipeline]
 
 
 @pytest.fixture
 def terminal(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    monkeypatch.chdir(tmp_path)
-    for name in ModelSettings.model_fields:
-        monkeypatch.delenv(name.upper(), raising=False)
+    terminal = Terminal(ScriptedPipeline(), capsys, tmp_path, monkeypatch, ("ask",))
     Path("question.wav").write_bytes(b"a question")
-    return Terminal(capsys)
+    return terminal
 
 
 def test_a_written_question(terminal: Terminal) -> None:
