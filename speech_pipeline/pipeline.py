@@ -187,9 +187,13 @@ class SpeechPipeline:
                 "diarize needs a diarization model and none is loaded; set DIARIZATION_MODEL at deployment, or leave "
                 "out diarize."
             )
-        if self._diarizer is not None and config.diarize is not False and config.channels == "mix":
-            self._diarizer.check(config.num_speakers)
+        if diarizer := self._diarizer_for(config):
+            diarizer.check(config.num_speakers)
         recognizer.check(config)
+
+    def _diarizer_for(self, config: InferenceConfig) -> Diarizer | None:
+        """What finds the speakers; None where they are not asked for, or each channel is one."""
+        return None if config.diarize is False or config.channels == "separate" else self._diarizer
 
     def _recognize(
         self,
@@ -226,8 +230,8 @@ class SpeechPipeline:
         self, audio: Audio, config: InferenceConfig, progress: Progress, stopwatch: Stopwatch
     ) -> Iterator[Callable[[], Diarization] | None]:
         """What finds the speaker turns, perhaps at work already; None where they are not asked for."""
-        diarizer = self._diarizer
-        if diarizer is None or config.diarize is False or config.channels == "separate":
+        diarizer = self._diarizer_for(config)
+        if diarizer is None:
             yield None
             return
 

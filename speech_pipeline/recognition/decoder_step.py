@@ -1,6 +1,6 @@
 """Whisper's decoder for the next tokens of a batch, on keys and values that are kept."""
 
-from collections.abc import Iterable
+from collections.abc import Container
 
 import torch
 from torch import Tensor, nn
@@ -41,7 +41,7 @@ class DecoderStep:
         return audio_keys_values(self._decoder, weight.new_zeros(1, self.frames, len(weight)), dtype or weight.dtype)
 
     def __call__(
-        self, tokens: Tensor, audio: AudioKeysValues, text: TextKeysValues, watched: Iterable[int] = ()
+        self, tokens: Tensor, audio: AudioKeysValues, text: TextKeysValues, watched: Container[int] = ()
     ) -> tuple[Tensor, dict[int, Tensor]]:
         """What may follow.
 
@@ -56,7 +56,7 @@ class DecoderStep:
             the heads of the watched layers looked for in the audio, scaled.
         """
         rows, count = tokens.shape
-        seen = dict.fromkeys(watched, tokens)
+        seen: dict[int, Tensor] = {}
         hidden = self._decoder.embed_tokens(tokens) + text.embeddings(self._decoder.embed_positions.weight, count)
         for number, layer in enumerate(self._layers):
             own = layer.self_attn
@@ -67,7 +67,7 @@ class DecoderStep:
             hidden = hidden + own.out_proj(_joined(text.attend(number, queries, keys, values, own.scaling)))
             cross = layer.encoder_attn
             queries = _heads(cross.q_proj(layer.encoder_attn_layer_norm(hidden)), cross.num_heads) * cross.scaling
-            if number in seen:
+            if number in watched:
                 seen[number] = queries
             hidden = hidden + cross.out_proj(_joined(audio.attend(number, queries, rows)))
             inner = layer.activation_fn(layer.fc1(layer.final_layer_norm(hidden)))

@@ -4,7 +4,7 @@ A step of one token is hundreds of small operations, which a GPU has done sooner
 asks for all of them at once.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Sequence
 
 import torch
 from torch import Tensor
@@ -25,7 +25,9 @@ class StaticSteps:
     is what tests compare.
     """
 
-    def __init__(self, step: DecoderStep, audio: FloatKeysValues, watched: Iterable[int], sizes: Sequence[int]) -> None:
+    def __init__(
+        self, step: DecoderStep, audio: FloatKeysValues, watched: Container[int], sizes: Sequence[int]
+    ) -> None:
         """Make room for the largest batch, and on a GPU the graphs.
 
         Args:
@@ -37,7 +39,7 @@ class StaticSteps:
         self._most = most = sizes[-1]
         self.text = step.new_static_text(most)
         self._step = step
-        self._watched = tuple(watched)
+        self._watched = watched
         self._audio = audio.room_for(most)
         self._tokens = torch.zeros(most, 1, dtype=torch.long, device=self.text.position.device)
         self._pool: tuple[int, int] | None = None
